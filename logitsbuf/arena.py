@@ -1,0 +1,113 @@
+"""Tensors inside guarded storages.
+
+Every tensor of a case is a view into a larger byte storage: poison before it, after it, between
+its rows. One comparison of whole storages then shows wrong values, stray writes and touched
+inputs alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from logitsbuf import torchrefs as t
+from logitsbuf.case import Call, Case, Matrix, Poison
+from logitsbuf.formats import FORMATS
+from logitsbuf.values import fill
+
+GUARD = 64
+"""Guard bytes on each side of a tensor: a cache line, and a multiple of every itemsize."""
+
+POISON_BYTES: dict[Poison, int] = {"finite": 0xA5, "nan": 0xFF, "large": 0x7E}
+"""What each byte of a poison is: as float32 -2.9e-16, NaN and 8.5e37. No fill gives any of them."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One tensor and the storage around it.
+
+    storage: uint8, one-dimensional, all bytes including guards.
+    front: bytes from the storage's start to the first element.
+    """
+
+    matrix: Matrix
+    storage: t.Tensor
+    tensor: t.Tensor
+    front: int
+
+    def raw(self) -> bytes:
+        """All bytes of the storage as they are now."""
+        return t.raw_bytes(self.storage)
+
+    def prefix(self, matrix: Matrix) -> Block:
+        """The same memory as a tensor of no more rows; the very tensor for as many."""
+        if matrix == self.matrix:
+            return self
+        view = t.as_strided(self.tensor, matrix.shape, matrix.strides)
+        return Block(matrix, self.storage, view, self.front)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What one call is made with."""
+
+    logits: Block
+    buffer: Block | None
+
+
+def allocate(matrix: Matrix, device: torch.device) -> Block:
+    """A tensor of this description in a storage of its own, not filled yet."""
+    itemsize = FORMATS[matrix.dtype].itemsize
+    layout = matrix.layout
+    front = 0 if layout.tight else GUARD + layout.offset * itemsize
+    back = 0 if layout.tight else GUARD + layout.pad * itemsize
+    storage = t.empty(front + matrix.span * itemsize + back, dtype=torch.uint8, device=device)
+    typed = t.view(storage, t.torch_dtype(matrix.dtype))
+    tensor = t.as_strided(typed, matrix.shape, matrix.strides, front // itemsize)
+    return Block(matrix, storage, tensor, front)
+
+
+def build(case: Case, index: int, earlier: list[Arguments], device: torch.device) -> Arguments:
+    """The arguments of one call of a case, filled; storages of earlier calls are used again."""
+    call = case.calls[index]
+    with torch.inference_mode(call.mode == "inference_tensors"):
+        logits = _block(call.logits, call.logits_of, [a.logits for a in earlier], device)
+        buffer = _buffer(call, earlier, device)
+        _fill(call, logits, buffer)
+    if buffer is None or call.sharing == "separate":
+        return Arguments(logits, buffer)
+    return Arguments(_shared(call, buffer), buffer)
+
+
+def _block(
+    matrix: Matrix, reused: int | None, earlier: list[Block], device: torch.device
+) -> Block:
+    return allocate(matrix, device) if reused is None else earlier[reused].prefix(matrix)
+
+
+def _buffer(call: Call, earlier: list[Arguments], device: torch.device) -> Block | None:
+    if call.buffer is None:
+        return None
+    blocks = [a.buffer or a.logits for a in earlier]
+    return _block(call.buffer, call.buffer_of, blocks, device)
+
+
+def _fill(call: Call, logits: Block, buffer: Block | None) -> None:
+    poison = POISON_BYTES[call.poison]
+    t.fill_(logits.storage, poison)
+    fill(logits.tensor, call)
+    if buffer is not None:
+        t.fill_(buffer.storage, poison)
+        if call.sharing != "separate":
+            fill(buffer.tensor, call)
+
+
+def _shared(call: Call, buffer: Block) -> Block:
+    """The logits as a tensor over the buffer's bytes."""
+    tensor = buffer.tensor
+    if call.sharing == "same_bytes":
+        tensor = t.as_strided(tensor, tensor.shape, tensor.stride(), tensor.storage_offset())
+    elif call.sharing == "dlpack":
+        tensor = t.from_dlpack(t.to_dlpack(tensor))
+    return Block(buffer.matrix, buffer.storage, tensor, buffer.front)

@@ -1,0 +1,40 @@
+"""One pure check per invariant, and the judge that applies them all.
+
+A check takes what was observed of one call and says *held*, *fault*, or that it does not apply.
+It calls nothing, and knows nothing of how the observation was made.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from logitsbuf.checks import memory, result, situation
+from logitsbuf.checks.outcome import HELD, Check, Fault, Outcome
+
+CHECKS: MappingProxyType[str, Check] = MappingProxyType(
+    {
+        "COPY-TOTAL": result.total,
+        "COPY-LAYOUT": result.layout,
+        "COPY-FLOAT32": result.float32,
+        "COPY-SHAPE": result.shape,
+        "COPY-DEVICE": result.device,
+        "COPY-VALUES": result.values,
+        "COPY-REUSE": memory.reuse,
+        "COPY-NO-ALIAS": memory.no_alias,
+        "COPY-UNTOUCHED": memory.untouched,
+        "COPY-IN-BOUNDS": memory.in_bounds,
+        "COPY-INPUT": memory.untouched_input,
+        "COPY-DTYPE-GUARD": memory.dtype_guard,
+        "COPY-PURE": situation.pure,
+        "COPY-MODES": situation.modes,
+        "COPY-FRESH": memory.fresh,
+        "COPY-RELEASE": situation.release,
+        "COST-NO-ALLOC": situation.no_alloc,
+        "COST-ONE-WRITE": situation.one_write,
+        "COST-NO-SYNC": situation.no_sync,
+    }
+)
+"""COPY-SELF has no check of its own: it is what the others find where the logits are the buffer
+(see :mod:`logitsbuf.blame`)."""
+
+__all__ = ["CHECKS", "HELD", "Check", "Fault", "Outcome"]

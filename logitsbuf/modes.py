@@ -1,0 +1,80 @@
+"""The global state around a call: the modes it is made under, and what it must leave as it was."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import torch
+
+from logitsbuf import torchrefs as t
+from logitsbuf.case import Mode
+
+_DEFAULT_DTYPES = {
+    "default_float64": torch.float64,
+    "default_float16": torch.float16,
+    "default_bfloat16": torch.bfloat16,
+}
+_AUTOCAST_DTYPES = {"autocast_bfloat16": torch.bfloat16, "autocast_float16": torch.float16}
+
+
+def entered(mode: Mode, device: torch.device) -> AbstractContextManager[Any]:
+    """The context that a call under this mode is made in."""
+    if mode in _DEFAULT_DTYPES:
+        return _default_dtype(_DEFAULT_DTYPES[mode])
+    if mode in _AUTOCAST_DTYPES:
+        return torch.autocast(device.type, dtype=_AUTOCAST_DTYPES[mode])
+    if mode in ("inference_mode", "inference_tensors"):
+        return torch.inference_mode()
+    if mode == "no_grad":
+        return torch.no_grad()
+    return torch.device("meta") if mode == "default_device_meta" else nullcontext()
+
+
+@contextmanager
+def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    before = t.default_dtype()
+    t.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        t.set_default_dtype(before)
+
+
+class State:
+    """The global state that a call must not change, taken on construction."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._facts = self._now()
+
+    def _now(self) -> dict[str, Any]:
+        return {
+            "grad mode": t.is_grad_enabled(),
+            "default dtype": t.default_dtype(),
+            "torch's random state": t.raw_bytes(t.rng_state()),
+            "the device's random state": self._device_random_state(),
+            "Python's random state": random.getstate(),
+            "autocast": torch.is_autocast_enabled(self._device.type),
+            "inference mode": torch.is_inference_mode_enabled(),
+        }
+
+    def _device_random_state(self) -> bytes:
+        if self._device.type != "cuda":
+            return b""
+        return t.raw_bytes(torch.cuda.get_rng_state(self._device))
+
+    def changes(self) -> tuple[str, ...]:
+        """Names of what is not as it was."""
+        now = self._now()
+        return tuple(name for name, value in self._facts.items() if now[name] != value)
+
+    def restore(self) -> None:
+        """Put back what :meth:`changes` may have named, for the calls that follow."""
+        t.set_grad_enabled(self._facts["grad mode"])
+        t.set_default_dtype(self._facts["default dtype"])
+        state = bytearray(self._facts["torch's random state"])
+        t.set_rng_state(t.frombuffer(state, dtype=torch.uint8))
+        random.setstate(self._facts["Python's random state"])

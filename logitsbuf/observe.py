@@ -1,0 +1,255 @@
+"""Make the calls of a case and see what each one does.
+
+Observation bypasses the implementation: bytes of whole storages before and after, addresses that
+the harness knows itself, and nothing that the implementation says of its own work.
+"""
+
+from __future__ import annotations
+
+import gc
+import unittest
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from hypothesis.errors import UnsatisfiedAssumption
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from logitsbuf import interrupt
+from logitsbuf import torchrefs as t
+from logitsbuf.arena import Arguments, Block, build
+from logitsbuf.case import Call, Case
+from logitsbuf.errors import HarnessError
+from logitsbuf.modes import State, entered
+from logitsbuf.observation import Costs, Memory, Observation, Output, Raised
+from logitsbuf.recorder import Recorder
+
+RECORDED = frozenset({"cost"})
+"""Scenarios whose calls are recorded operator by operator."""
+
+CopyFunction = Callable[..., Any]
+
+
+def observe(copy: CopyFunction, case: Case, device: torch.device) -> tuple[Observation, ...]:
+    """Make the calls of a case in order, each with fresh or reused tensors as the case says."""
+    session = _Session(copy, case, device)
+    for index in range(len(case.calls)):
+        session.make(index)
+    return session.released()
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """The raw outcome of a call, before anything is read from it."""
+
+    result: Any
+    raised: Raised | None
+    state: tuple[str, ...]
+    warnings: tuple[str, ...]
+    recorder: Recorder | None
+
+
+class _Session:
+    """The calls of one case, and what is alive between them."""
+
+    def __init__(self, copy: CopyFunction, case: Case, device: torch.device) -> None:
+        self._copy = copy
+        self._case = case
+        self._device = device
+        self._arguments: list[Arguments] = []
+        self._results: list[t.Tensor | None] = []
+        self.observations: list[Observation] = []
+
+    def make(self, index: int) -> None:
+        """Build the arguments of a call, make it, and keep what was observed."""
+        call = self._case.calls[index]
+        arguments = build(self._case, index, self._arguments, self._device)
+        before, others = _raw(arguments), self._elsewhere(arguments)
+        attempt = _attempt(self._copy, call, arguments, self._case.scenario in RECORDED)
+        after = _raw(arguments)
+        changed = [name for name, raw in self._elsewhere(arguments).items() if raw != others[name]]
+        observation = _observation(call, arguments, before, after, attempt)
+        self.observations.append(
+            replace(observation, elsewhere=tuple(changed) if index else None)
+        )
+        self._arguments.append(arguments)
+        fallback = observation.call.expects == "fallback"
+        self._results.append(attempt.result if fallback and _dense(attempt.result) else None)
+
+    def _elsewhere(self, now: Arguments) -> dict[str, bytes]:
+        """Bytes that a call with these arguments must not change: other tensors, older results."""
+        mine = {t.data_ptr(b.storage) for b in (now.logits, now.buffer) if b is not None}
+        found: dict[str, bytes] = {}
+        for index, arguments in enumerate(self._arguments):
+            for name, block in (("logits", arguments.logits), ("buffer", arguments.buffer)):
+                if block is not None and t.data_ptr(block.storage) not in mine:
+                    found[f"the {name} of call {index}"] = block.raw()
+        for index, result in enumerate(self._results):
+            # An (unduly) aliased result may change with its storage: that is no impurity.
+            if result is not None and result.untyped_storage().data_ptr() not in mine:
+                found[f"the result of call {index}"] = _result_bytes(result)
+        return found
+
+    def released(self) -> tuple[Observation, ...]:
+        """Free everything that the harness holds, and add what is still there."""
+        watched = self._watch()
+        self._arguments.clear()
+        self._results.clear()
+        if any(not reference.expired() for _, reference in watched):
+            gc.collect()  # only now: an exception's traceback may be a cycle
+        kept = tuple(dict.fromkeys(name for name, ref in watched if not ref.expired()))
+        return tuple(replace(observation, kept=kept) for observation in self.observations)
+
+    def _watch(self) -> list[tuple[str, Any]]:
+        watched = []
+        for arguments in self._arguments:
+            watched.append(("logits", _reference(arguments.logits.storage)))
+            if arguments.buffer is not None:
+                watched.append(("buffer", _reference(arguments.buffer.storage)))
+        results = [result for result in self._results if result is not None]
+        return watched + [("result", _reference(result)) for result in results]
+
+
+def _reference(tensor: t.Tensor) -> Any:
+    return StorageWeakRef(tensor.untyped_storage())
+
+
+def _attempt(
+    copy: CopyFunction, call: Call, arguments: Arguments, record: bool
+) -> _Attempt:
+    device = arguments.logits.tensor.device
+    recorder = Recorder() if record else None
+    result, raised = None, None
+    buffer = arguments.buffer.tensor if arguments.buffer is not None else None
+    with warnings.catch_warnings(record=True) as caught, entered(call.mode, device):
+        warnings.simplefilter("always")
+        state = State(device)
+        try:
+            with recorder or nullcontext():
+                result = copy(arguments.logits.tensor, buffer, call.vocab_size)
+        except HarnessError:
+            raise
+        except BaseException as error:  # noqa: BLE001  (whatever it raises is an observation)
+            interrupt.reraise_if_real(error)
+            raised = _raised(error)
+        changes = state.changes()
+        if changes:
+            state.restore()
+    return _Attempt(result, raised, changes, _warned(caught), recorder)
+
+
+def _warned(caught: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
+    # A ResourceWarning comes from whatever the garbage collector meets, not from the call.
+    relevant = [w for w in caught if not issubclass(w.category, ResourceWarning)]
+    return tuple(f"{w.category.__name__}: {str(w.message)[:200]}" for w in relevant)
+
+
+def _raised(error: BaseException) -> Raised:
+    control = not isinstance(error, Exception) or isinstance(
+        error, (UnsatisfiedAssumption, unittest.SkipTest)
+    )
+    return Raised(type_name=_qualified(type(error)), message=_message(error), control=control)
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as broken:  # noqa: BLE001  (an exception whose text cannot be made)
+        return f"(its message raised {type(broken).__name__})"
+
+
+def _qualified(kind: type) -> str:
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _raw(arguments: Arguments) -> tuple[bytes, bytes]:
+    buffer = arguments.buffer
+    return arguments.logits.raw(), buffer.raw() if buffer is not None else b""
+
+
+def _observation(
+    call: Call,
+    arguments: Arguments,
+    before: tuple[bytes, bytes],
+    after: tuple[bytes, bytes],
+    attempt: _Attempt,
+) -> Observation:
+    device = arguments.logits.tensor.device
+    buffer = arguments.buffer
+    output = None if attempt.raised else _output(attempt.result, device)
+    return Observation(
+        call=call,
+        device=str(device),
+        logits=_memory(arguments.logits, before[0], after[0]),
+        buffer=None if buffer is None else _memory(buffer, before[1], after[1]),
+        raised=attempt.raised,
+        output=output,
+        state=attempt.state,
+        warnings=attempt.warnings,
+        costs=_costs(attempt, wrote=before[1] != after[1]),
+    )
+
+
+def _costs(attempt: _Attempt, *, wrote: bool) -> Costs | None:
+    if attempt.recorder is None or attempt.raised:
+        return None
+    return attempt.recorder.costs(seen=not wrote or bool(attempt.recorder.writes))
+
+
+def _memory(block: Block, before: bytes, after: bytes) -> Memory:
+    address = t.data_ptr(block.storage) + block.front if before and block.matrix.rows else None
+    return Memory(
+        matrix=block.matrix, front=block.front, address=address, before=before, after=after
+    )
+
+
+def _dense(result: Any) -> bool:
+    return isinstance(result, t.Tensor) and result.layout == torch.strided
+
+
+def _output(result: Any, device: torch.device) -> Output:
+    """Read a result; nothing of it is kept."""
+    name = _qualified(type(result))
+    if not _dense(result):
+        return Output(type_name=name, is_tensor=False)
+    return Output(
+        type_name=name,
+        is_tensor=True,
+        shape=tuple(result.shape),
+        strides=tuple(result.stride()),
+        dtype=str(result.dtype).removeprefix("torch."),
+        itemsize=result.element_size(),
+        device=str(result.device),
+        bits=_bits(result, device),
+        extent=_extent(result),
+    )
+
+
+def _bits(result: t.Tensor, device: torch.device) -> t.Tensor | None:
+    """The elements as int32 on the CPU, in a memory of their own."""
+    if result.dtype != torch.float32 or result.device != device or result.dim() == 0:
+        return None
+    plain = t.resolve_neg(t.detach(result))
+    shape = result.shape
+    owned = t.empty(shape, dtype=t.INTEGERS[32], device="cpu")
+    return t.copy_(owned, t.view(t.contiguous(plain), t.INTEGERS[32]))
+
+
+def _result_bytes(result: t.Tensor) -> bytes:
+    """The elements of a dense tensor of any dtype, read where they lie."""
+    plain = t.contiguous(t.resolve_neg(t.detach(result)))
+    if plain.device.type == "meta" or not plain.numel():
+        return b""
+    return t.raw_bytes(t.view(t.view(plain, (-1,)), torch.uint8))
+
+
+def _extent(result: t.Tensor) -> tuple[int, int] | None:
+    if not result.numel() or result.device.type == "meta":
+        return None
+    start = t.data_ptr(result)
+    sizes = zip(result.shape, result.stride(), strict=True)
+    span = sum((size - 1) * stride for size, stride in sizes) + 1
+    return start, start + span * result.element_size()

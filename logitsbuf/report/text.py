@@ -1,0 +1,73 @@
+"""Findings and verdicts as text."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from logitsbuf.case import Case
+from logitsbuf.caseformat import to_json
+from logitsbuf.spec import BY_ID
+from logitsbuf.verdict import Finding, Row
+
+
+def table_text(rows: Sequence[Row], strict: bool = False) -> str:
+    """One line per invariant: id, level, verdict, applicable examples, scenarios."""
+    width = max((len(row.invariant) for row in rows), default=0)
+    lines = [f"{'invariant':<{width}}  {'level':<6}  {'verdict':<17}  examples  scenarios"]
+    lines += [_row_text(row, width) for row in rows]
+    return "\n".join(lines)
+
+
+def _row_text(row: Row, width: int) -> str:
+    shown = row.scenarios if row.verdict not in ("pass", "not exercised") else ()
+    where = ", ".join(shown) or (f"{len(row.scenarios)} scenarios" if row.scenarios else "")
+    text = f"{row.invariant:<{width}}  {row.level:<6}  {row.verdict:<17}  {row.examples:>8}  {where}"
+    return text.rstrip()
+
+
+def findings_text(
+    findings: Iterable[Finding],
+    implementation: str,
+    strict: bool = False,
+    scripts: dict[Case, str] | None = None,
+) -> str:
+    """A block for each scenario and reduced case: sentences, what was seen, how to see it again."""
+    shown = [f for f in findings if f.level != "MAY"]
+    blocks = [
+        _block(list(group), implementation, (scripts or {}).get(case))
+        for (_, case), group in groupby(_sorted(shown), key=lambda f: (f.scenario, f.case))
+    ]
+    return "\n\n".join(blocks)
+
+
+def _sorted(findings: list[Finding]) -> list[Finding]:
+    """By scenario as they ran, faults that share a case side by side."""
+    order = {f.scenario: i for i, f in reversed(list(enumerate(findings)))}
+    cases = {(f.scenario, f.case): i for i, f in reversed(list(enumerate(findings)))}
+    return sorted(findings, key=lambda f: (order[f.scenario], cases[f.scenario, f.case]))
+
+
+def _block(findings: list[Finding], implementation: str, script: str | None) -> str:
+    case = findings[0].case
+    lines = [f"{findings[0].scenario}:"]
+    for finding in findings:
+        lines += _finding_lines(finding)
+    lines += [f"  case:     {case}", f"  replay:   {replay_command(implementation, case)}"]
+    return "\n".join([*lines, f"  script:   {script}"] if script else lines)
+
+
+def _finding_lines(finding: Finding) -> list[str]:
+    verb = "violated" if finding.status != "history-dependent" else "history-dependent"
+    lines = [
+        f"  {finding.invariant} ({finding.level}) {verb}: {BY_ID[finding.invariant].statement}",
+        f"    expected: {finding.expected}",
+        f"    observed: {finding.observed}",
+    ]
+    return [*lines, f"    note:     {finding.note}"] if finding.note else lines
+
+
+def replay_command(implementation: str, case: Case) -> str:
+    """The command that makes this case's calls in a process of its own."""
+    return f"logitsbuf check {shlex.quote(implementation)} --replay {shlex.quote(to_json(case))}"

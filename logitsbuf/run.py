@@ -1,0 +1,209 @@
+"""The runner: one scenario, or all of them, against one implementation.
+
+pytest items and :func:`logitsbuf.check` call the same runner. It judges the sweep first, then lets
+Hypothesis search; a violation is settled (reduced, confirmed) as soon as it is found, and muted
+afterwards, so that the search goes on for others.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis.database import ExampleDatabase
+
+from logitsbuf import interrupt
+from logitsbuf.case import Case
+from logitsbuf.confirm import Settler
+from logitsbuf.errors import HarnessError, UsageError
+from logitsbuf.implementation import Implementation
+from logitsbuf.judge import Found, judge
+from logitsbuf.pristine import Pristine, prepare_process
+from logitsbuf.scenarios import SCENARIOS, Scenario
+from logitsbuf.verdict import Finding, Record
+
+DEFAULT_EXAMPLES = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How to run.
+
+    max_examples: drawn by Hypothesis for each scenario, after the sweep. seed: None lets
+    Hypothesis choose. only: invariants to judge, empty for all. database: where Hypothesis keeps
+    failing examples of a scenario. started: told of each case before its first call.
+    """
+
+    max_examples: int = DEFAULT_EXAMPLES
+    seed: int | None = None
+    only: frozenset[str] = frozenset()
+    database: Callable[[str], ExampleDatabase | None] = lambda scenario: None
+    started: Callable[[Case], None] = lambda case: None
+
+
+class _Violated(Exception):
+    """Tells Hypothesis that an example failed; what failed is on record already."""
+
+
+class Runner:
+    """Runs scenarios against an implementation in this process. Use as a context manager."""
+
+    def __init__(self, implementation: Implementation, device: torch.device, options: Options):
+        self._calls = 0
+        self._open = ExitStack()
+        self._implementation = replace(implementation, copy=self._counted(implementation.copy))
+        self._device = device
+        self._options = options
+        self._history: list[Case] = []
+        # The zygote gets the bare function: it is forked now, and has no past.
+        self._pristine = Pristine(implementation, device)
+        self._settler = Settler(self._pristine, self._history)
+
+    def __enter__(self) -> Runner:
+        self._open.enter_context(self._pristine)
+        self._open.enter_context(_surroundings())
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._open.close()
+
+    def _counted(self, copy: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any) -> Any:
+            self._calls += 1
+            return copy(*arguments)
+
+        return counted
+
+    def run(self, scenario: Scenario) -> Record:
+        """Sweep and search one scenario. HarnessError if the implementation was never called."""
+        calls, started = self._calls, time.perf_counter()
+        search = _Search(self, scenario)
+        search.sweep()
+        search.explore()
+        if self._calls == calls:
+            raise HarnessError(f"{scenario.name} never called the implementation")
+        return Record(
+            scenario=scenario.name,
+            examples=search.examples,
+            seconds=round(time.perf_counter() - started, 3),
+            exercised=dict(search.exercised),
+            findings=tuple(search.findings),
+        )
+
+    def judge(self, case: Case) -> tuple[frozenset[str], list[Found]]:
+        """Make one case's calls, remember it, and keep what the options ask for."""
+        self._options.started(case)
+        self._history.append(case)
+        judgement = judge(self._implementation, case, self._device)
+        only = self._options.only
+        exercised = judgement.exercised & only if only else judgement.exercised
+        return exercised, [f for f in judgement.found if not only or f.invariant in only]
+
+    def settle(self, case: Case, found: Found) -> list[Finding]:
+        """Reduce and confirm. The case itself is the last entry of the history."""
+        return self._settler.settle(case, found)
+
+    @property
+    def options(self) -> Options:
+        return self._options
+
+
+class _Search:
+    """One scenario's examples, and what they have shown so far."""
+
+    def __init__(self, runner: Runner, scenario: Scenario) -> None:
+        self._runner = runner
+        self._scenario = scenario
+        self._muted: set[tuple[str, str]] = set()
+        self.examples = 0
+        self.exercised: Counter[str] = Counter()
+        self.findings: list[Finding] = []
+
+    def sweep(self) -> None:
+        for case in self._scenario.sweep():
+            self._try(case)
+
+    def explore(self) -> None:
+        """Search until the budget is used up; each new kind of violation restarts the search."""
+        end = self.examples + self._runner.options.max_examples
+        while self._scenario.strategy is not None and self.examples < end:
+            try:
+                self._hypothesis(end - self.examples)
+            except Exception:
+                # Hypothesis reports the example that failed, or (an implementation with state)
+                # that it fails no more. It is on record either way; anything else is ours.
+                if not self._fresh:
+                    raise
+            else:
+                return
+
+    def _hypothesis(self, examples: int) -> None:
+        self._fresh = False
+
+        def example(case: Case) -> None:
+            if self._try(case):
+                self._fresh = True
+                raise _Violated
+
+        run = _settings(self._runner.options, self._scenario.name, examples)(
+            given(self._scenario.strategy)(example)
+        )
+        chosen = self._runner.options.seed
+        (run if chosen is None else seed(chosen + self.examples)(run))()
+
+    def _try(self, case: Case) -> bool:
+        """Judge a case; whether it shows a kind of violation that was not known."""
+        self.examples += 1
+        exercised, found = self._runner.judge(case)
+        self.exercised.update(exercised)
+        new = [f for f in found if f.key not in self._muted]
+        self._muted.update(f.key for f in new)
+        for fault in {f.key: f for f in reversed(new)}.values():
+            self._add(self._runner.settle(case, fault))
+        return bool(new)
+
+    def _add(self, findings: list[Finding]) -> None:
+        known = {(f.invariant, f.level, f.status) for f in self.findings}
+        self.findings += [f for f in findings if (f.invariant, f.level, f.status) not in known]
+
+
+def _settings(options: Options, scenario: str, examples: int) -> settings:
+    return settings(
+        settings.default,
+        max_examples=examples,
+        deadline=None,
+        database=options.database(scenario),
+        phases=(Phase.explicit, Phase.reuse, Phase.generate),
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+        report_multiple_bugs=False,
+    )
+
+
+@contextmanager
+def _surroundings() -> Iterator[None]:
+    """The global state that a run needs, put back afterwards."""
+    threads, always = torch.get_num_threads(), torch.is_warn_always_enabled()
+    prepare_process()
+    try:
+        with interrupt.watching():
+            yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_warn_always(always)
+        gc.unfreeze()
+
+
+def scenarios_for(names: tuple[str, ...] = ()) -> list[Scenario]:
+    """Scenarios by name, all of them for no name. UsageError for an unknown one."""
+    if unknown := set(names) - set(SCENARIOS):
+        raise UsageError(f"unknown scenarios {sorted(unknown)}; expected some of {list(SCENARIOS)}")
+    return [SCENARIOS[name] for name in names] if names else list(SCENARIOS.values())
