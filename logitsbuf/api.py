@@ -10,11 +10,10 @@ from logitsbuf.contract import Contract
 from logitsbuf.devices import resolve_device
 from logitsbuf.errors import UsageError
 from logitsbuf.implementation import Implementation
-from logitsbuf.judge import level_of
 from logitsbuf.report.text import findings_text
 from logitsbuf.resolve import from_object, resolve
 from logitsbuf.run import Options, Runner, scenarios_for
-from logitsbuf.spec import BY_ID, INVARIANTS
+from logitsbuf.spec import BY_ID
 from logitsbuf.verdict import Finding, Record, Row, conforms, table
 
 
@@ -45,7 +44,7 @@ class Report:
     def raise_for_violations(self) -> None:
         """Raise ViolationError unless the implementation conforms."""
         if not self.conforms:
-            raise ViolationError(findings_text(self.findings, self.implementation, self.strict))
+            raise ViolationError(findings_text(self.findings, self.implementation))
 
 
 def check(
@@ -77,8 +76,7 @@ def check(
     options = Options(max_examples=max_examples, seed=seed, only=frozenset(only))
     with Runner(target, where, options) as runner:
         records = tuple(runner.run(scenario) for scenario in scenarios_for(scenarios))
-    levels = {i.id: level_of(i.id, target.contract) for i in INVARIANTS}
-    rows = table(records, levels=levels, only=options.only)
+    rows = table(records, options.only)
     name = target.spec or target.qualified_name
     return Report(implementation=name, records=records, rows=rows, strict=strict)
 

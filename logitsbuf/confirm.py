@@ -55,7 +55,12 @@ class Settler:
     def settle_crash(self, case: Case, how: str) -> list[Finding]:
         """The finding for a case that ended its process."""
         found = Found(
-            invariant=_CRASH[0], level=_CRASH[1], call=0, expected="a tensor", observed=how
+            invariant=_CRASH[0],
+            level=_CRASH[1],
+            call=0,
+            expected="a tensor",
+            observed=how,
+            cause=_CRASH[0],
         )
         small = self._reduced(case, _CRASH)
         if small is None:
@@ -150,6 +155,7 @@ def _finding(scenario: str, case: Case, found: Found, status: Status, note: str 
         level=found.level,
         expected=found.expected,
         observed=found.observed,
+        cause=found.cause,
         case=case,
         status=status,
         note=note,

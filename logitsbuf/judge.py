@@ -26,13 +26,17 @@ Key = tuple[str, Level]
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """A violated invariant: which, how hard, in which call of the case, and what was seen."""
+    """A violated invariant: which, how hard, in which call of the case, and what was seen.
+
+    cause: the invariant whose check spoke; another one if the situation was to blame.
+    """
 
     invariant: str
     level: Level
     call: int
     expected: str
     observed: str
+    cause: str
 
     @property
     def key(self) -> Key:
@@ -91,6 +95,11 @@ def level_of(invariant: str, contract: Contract) -> Level:
     return "MUST" if promised else BY_ID[invariant].level
 
 
+def promoted(contract: Contract) -> tuple[str, ...]:
+    """Invariants that a contract makes a MUST."""
+    return tuple(i for i in BY_ID if level_of(i, contract) != BY_ID[i].level)
+
+
 def _found(invariant: str, fault: Fault, call: int, contract: Contract) -> Found:
     return Found(
         invariant=invariant,
@@ -98,6 +107,7 @@ def _found(invariant: str, fault: Fault, call: int, contract: Contract) -> Found
         call=call,
         expected=fault.expected,
         observed=fault.observed,
+        cause=fault.cause or invariant,
     )
 
 
@@ -153,7 +163,7 @@ def _renamed(name: str, fault: Fault, call: Call) -> Fault:
     where = call.mode if call.mode != "plain" else "this layout"
     if call.sharing != "separate":
         where = "logits that are the buffer"
-    return replace(fault, expected=f"{fault.expected} ({name}, under {where})")
+    return replace(fault, expected=f"{fault.expected} ({name}, under {where})", cause=name)
 
 
 __all__ = ["HELD", "Found", "Judgement", "judge", "level_of", "situation_of"]

@@ -24,7 +24,7 @@ from logitsbuf.case import Case
 from logitsbuf.confirm import Settler
 from logitsbuf.errors import HarnessError, UsageError
 from logitsbuf.implementation import Implementation
-from logitsbuf.judge import Found, judge
+from logitsbuf.judge import Found, judge, promoted
 from logitsbuf.pristine import Pristine, prepare_process
 from logitsbuf.scenarios import SCENARIOS, Scenario
 from logitsbuf.verdict import Finding, Record
@@ -95,6 +95,7 @@ class Runner:
             seconds=round(time.perf_counter() - started, 3),
             exercised=dict(search.exercised),
             findings=tuple(search.findings),
+            promoted=promoted(self._implementation.contract),
         )
 
     def judge(self, case: Case) -> tuple[frozenset[str], list[Found]]:

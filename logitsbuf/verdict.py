@@ -25,7 +25,7 @@ VERDICT_ORDER: tuple[Verdict, ...] = ("fail", "history-dependent", "warn", "info
 class Finding:
     """A violated invariant in a scenario, with its reduced case.
 
-    note: what a reader must know of how it was confirmed, or nothing.
+    cause: the invariant whose check spoke. note: what a reader must know of how it was confirmed, or nothing.
     """
 
     scenario: str
@@ -33,6 +33,7 @@ class Finding:
     level: Level
     expected: str
     observed: str
+    cause: str
     case: Case
     status: Status
     note: str = ""
@@ -45,13 +46,17 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One scenario's run: how many examples, which invariants they exercised, what they found."""
+    """One scenario's run: how many examples, which invariants they exercised, what they found.
+
+    promoted: invariants that the implementation's contract makes a MUST.
+    """
 
     scenario: str
     examples: int
     seconds: float
     exercised: dict[str, int] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    promoted: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """For another process."""
@@ -63,7 +68,8 @@ class Record:
         """Read what :meth:`to_json` wrote."""
         data = json.loads(text)
         findings = (Finding(**{**f, "case": from_json(f["case"])}) for f in data.pop("findings"))
-        return Record(**data, findings=tuple(findings))
+        promoted = tuple(data.pop("promoted"))
+        return Record(**data, findings=tuple(findings), promoted=promoted)
 
 
 def _finding_data(finding: Finding) -> dict[str, Any]:
@@ -82,12 +88,13 @@ class Row:
 
 
 def table(
-    records: Iterable[Record], *, levels: dict[str, Level], only: frozenset[str] = frozenset()
+    records: Iterable[Record], only: frozenset[str] = frozenset()
 ) -> tuple[Row, ...]:
     """A row for every invariant of the registry (or of ``only``), exercised or not."""
     records = tuple(records)
+    promoted = {name for record in records for name in record.promoted}
     return tuple(
-        _row(invariant.id, levels.get(invariant.id, invariant.level), records)
+        _row(invariant.id, "MUST" if invariant.id in promoted else invariant.level, records)
         for invariant in INVARIANTS
         if not only or invariant.id in only
     )

@@ -14,12 +14,14 @@ from logitsbuf.spec import Level
 class Fault:
     """The invariant does not hold: what it expected and what was observed.
 
-    level: if it is milder here than the invariant's own.
+    level: if it is milder here than the invariant's own. cause: the invariant whose check spoke, if
+    the fault was renamed since.
     """
 
     expected: str
     observed: str
     level: Level | None = None
+    cause: str = ""
 
 
 class Held:

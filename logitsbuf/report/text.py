@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from logitsbuf.case import Case
 from logitsbuf.caseformat import to_json
+from logitsbuf.options import Request
 from logitsbuf.spec import BY_ID
-from logitsbuf.verdict import Finding, Row
+from logitsbuf.verdict import Finding, Record, Row, conforms, table
 
 
-def table_text(rows: Sequence[Row], strict: bool = False) -> str:
+def run_table(records: Sequence[Record], request: Request, *, complete: bool) -> str:
+    """The verdict table of a run, and the sentence that sums it up."""
+    findings = [finding for record in records for finding in record.findings]
+    rows = table(records, frozenset(request.only))
+    verdict = "conforms" if complete else "was not judged to the end"
+    if not conforms(findings, strict=request.strict):
+        verdict = "does not conform"
+    examples = sum(record.examples for record in records)
+    total = f"{examples} examples in {len(records)} scenarios"
+    return f"{table_text(rows)}\n\n{request.implementation} {verdict} ({total})"
+
+
+def table_text(rows: Sequence[Row]) -> str:
     """One line per invariant: id, level, verdict, applicable examples, scenarios."""
     width = max((len(row.invariant) for row in rows), default=0)
     lines = [f"{'invariant':<{width}}  {'level':<6}  {'verdict':<17}  examples  scenarios"]
@@ -30,8 +43,7 @@ def _row_text(row: Row, width: int) -> str:
 def findings_text(
     findings: Iterable[Finding],
     implementation: str,
-    strict: bool = False,
-    scripts: dict[Case, str] | None = None,
+    scripts: Mapping[Case, str] | None = None,
 ) -> str:
     """A block for each scenario and reduced case: sentences, what was seen, how to see it again."""
     shown = [f for f in findings if f.level != "MAY"]

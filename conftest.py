@@ -1,0 +1,3 @@
+"""Loads the plug-in; nothing else."""
+
+pytest_plugins = ["logitsbuf.plugin"]

@@ -1,0 +1,164 @@
+"""``logitsbuf check``: the suite in a child process, and the verdict from what it left behind.
+
+A crash is never a pass. The child writes a journal; the verdict is made of it here. Without the
+child's footer, whatever case it was making is settled as a violation of COPY-TOTAL.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from logitsbuf.case import Case
+from logitsbuf.caseformat import from_json
+from logitsbuf.errors import HarnessError, UsageError
+from logitsbuf.options import Request
+from logitsbuf.verdict import Record
+
+CONFORMS, VIOLATION, USAGE, HARNESS = 0, 1, 2, 3
+"""Exit codes; 4 is a lost device. Anything unforeseen is 3."""
+
+_NOTHING_COLLECTED = 5  # pytest's
+
+
+@dataclass(frozen=True, kw_only=True)
+class Journal:
+    """What a child left behind.
+
+    running: the cases that processes were making when they ended, by worker.
+    footer: pytest's exit status, None if the child did not get that far.
+    """
+
+    records: tuple[Record, ...]
+    running: tuple[Case, ...]
+    footer: int | None
+
+
+def check(request: Request, *, workers: str | None, select: str | None) -> int:
+    """Run the suite in a child and report; the exit code."""
+    with tempfile.TemporaryDirectory(prefix="logitsbuf-") as folder:
+        status = subprocess.run(
+            _command(request, workers, select), env=_environment(folder), check=False
+        ).returncode
+        journal = read_journal(Path(folder))
+    if status in (USAGE, HARNESS) and not journal.records and not journal.running:
+        return status  # the child has said why: a wrong name, an engine that cannot run
+    records = (*journal.records, *_settled_crashes(request, journal))
+    return _report(request, records, journal, status)
+
+
+def _command(request: Request, workers: str | None, select: str | None) -> list[str]:
+    properties = str(properties_folder())
+    plugins = ["xdist.plugin", "_hypothesis_pytestplugin", "logitsbuf.plugin", "no:cacheprovider"]
+    given = {
+        "--impl": request.implementation,
+        "--device": request.device,
+        "--max-examples": request.max_examples,
+        "--seed": request.seed,
+        "--only": ",".join(request.only) or None,
+        "--repro-dir": request.repro_dir,
+        "-n": workers,
+        "-k": select,
+    }
+    options = [part for name, value in given.items() if value is not None for part in (name, str(value))]
+    return [
+        *(sys.executable, "-m", "pytest", properties),
+        *("-c", str(Path(__file__).with_name("check.ini")), "--rootdir", properties),
+        *("--confcutdir", properties, "--noconftest", "--import-mode=importlib"),
+        *("-q", "--tb=no", "--no-summary", "--show-capture=no"),
+        *(part for plugin in plugins for part in ("-p", plugin)),
+        *options,
+        *(["--strict-should"] if request.strict else []),
+    ]
+
+
+def properties_folder() -> Path:
+    """Where the properties are: installed, or beside the package in a clone."""
+    spec = find_spec("logitsbuf_properties")
+    found = [Path(p) for p in (spec.submodule_search_locations or ())] if spec else []
+    clone = Path(__file__).parents[1] / "properties"
+    for folder in (*found, clone):
+        if (folder / "test_copy.py").is_file():
+            return folder
+    raise HarnessError(f"the properties are neither installed nor at {clone}")
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """The child's environment: pytest's own variables of a foreign project left out."""
+    foreign = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "LOGITSBUF_IMPL")
+    environment = {k: v for k, v in os.environ.items() if k not in foreign}
+    path = os.pathsep.join(filter(None, (os.getcwd(), os.environ.get("PYTHONPATH"))))
+    own = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "LOGITSBUF_JOURNAL": folder, "PYTHONPATH": path}
+    own["HYPOTHESIS_STORAGE_DIRECTORY"] = str(cache_folder() / "hypothesis")
+    return environment | own
+
+
+def cache_folder() -> Path:
+    """Where wheels and examples are kept."""
+    from logitsbuf.engines.fetch import cache_directory
+
+    return cache_directory()
+
+
+def read_journal(folder: Path) -> Journal:
+    """Everything that the processes of a run wrote down."""
+    lines = [line for path in folder.glob("records-*.jsonl") for line in path.read_text().splitlines()]
+    running = [path.read_text() for path in folder.glob("running-*.json")]
+    footer = folder / "finished"
+    return Journal(
+        records=tuple(Record.from_json(line) for line in lines),
+        running=tuple(from_json(text) for text in running if text),
+        footer=int(footer.read_text()) if footer.exists() else None,
+    )
+
+
+def _settled_crashes(request: Request, journal: Journal) -> list[Record]:
+    """A record for each case that a process was making when it ended."""
+    return [_settled_crash(request, case) for case in journal.running]
+
+
+def _settled_crash(request: Request, case: Case) -> Record:
+    from logitsbuf.confirm import Settler
+    from logitsbuf.devices import resolve_device
+    from logitsbuf.pristine import Pristine
+    from logitsbuf.resolve import resolve
+
+    device = resolve_device(request.device)
+    implementation = resolve(request.implementation, str(device))
+    with Pristine(implementation, device) as pristine:
+        findings = Settler(pristine, [case]).settle_crash(case, "the process ended during the call")
+    return Record(
+        scenario=case.scenario,
+        examples=1,
+        seconds=0.0,
+        exercised={"COPY-TOTAL": 1},
+        findings=tuple(findings),
+    )
+
+
+def _report(
+    request: Request, records: tuple[Record, ...], journal: Journal, status: int
+) -> int:
+    from logitsbuf.devices import resolve_device
+    from logitsbuf.report.files import write_scripts
+    from logitsbuf.report.text import findings_text, run_table
+    from logitsbuf.verdict import conforms
+
+    findings = [finding for record in records for finding in record.findings]
+    if any(finding.level != "MAY" for finding in findings):
+        scripts = write_scripts(findings, request, resolve_device(request.device))
+        print(f"\n{findings_text(findings, request.implementation, scripts)}")
+    complete = journal.footer == status == 0
+    print(f"\n{run_table(records, request, complete=complete)}", flush=True)
+    if not conforms(findings, strict=request.strict):
+        return VIOLATION
+    if status == _NOTHING_COLLECTED:
+        raise UsageError("no scenario was selected; see `logitsbuf list`")
+    if not complete:
+        raise HarnessError(f"the suite ended with status {status} before it was finished")
+    return CONFORMS
