@@ -80,9 +80,7 @@ def build(case: Case, index: int, earlier: list[Arguments], device: torch.device
     return Arguments(_shared(call, buffer), buffer)
 
 
-def _block(
-    matrix: Matrix, reused: int | None, earlier: list[Block], device: torch.device
-) -> Block:
+def _block(matrix: Matrix, reused: int | None, earlier: list[Block], device: torch.device) -> Block:
     return allocate(matrix, device) if reused is None else earlier[reused].prefix(matrix)
 
 
@@ -109,5 +107,5 @@ def _shared(call: Call, buffer: Block) -> Block:
     if call.sharing == "same_bytes":
         tensor = t.as_strided(tensor, tensor.shape, tensor.stride(), tensor.storage_offset())
     elif call.sharing == "dlpack":
-        tensor = t.from_dlpack(t.to_dlpack(tensor))
+        tensor = t.from_dlpack(tensor)
     return Block(buffer.matrix, buffer.storage, tensor, buffer.front)

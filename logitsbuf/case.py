@@ -28,6 +28,8 @@ Mode = Literal[
 ]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
+Expectation = Literal["buffer", "fallback", "refusal"]
+
 PLACES = ("first", "last", "middle", "last_column", "last_row", "all")
 LAYOUT_KINDS: tuple[LayoutKind, ...] = get_args(LayoutKind)
 POISONS: tuple[Poison, ...] = get_args(Poison)
@@ -151,7 +153,7 @@ class Call:
         return self.buffer is not None and self.buffer.shape == self.narrowed
 
     @property
-    def expects(self) -> Literal["buffer", "fallback", "refusal"]:
+    def expects(self) -> Expectation:
         """What the contract says of this call."""
         if self.buffer is None or not self.matches:
             return "fallback"
@@ -180,7 +182,7 @@ class Case:
 
         return one_line(self)
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
         """Hypothesis and IPython print a case on one line through this hook."""
         printer.text(str(self))
 

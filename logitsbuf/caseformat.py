@@ -33,7 +33,9 @@ def from_json(text: str) -> Case:
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"the case is not JSON ({error}); expected what a report printed") from None
+        raise UsageError(
+            f"the case is not JSON ({error}); expected what a report printed"
+        ) from None
     return from_data(data)
 
 

@@ -65,7 +65,9 @@ def _command(request: Request, workers: str | None, select: str | None) -> list[
         "-n": workers,
         "-k": select,
     }
-    options = [part for name, value in given.items() if value is not None for part in (name, str(value))]
+    options = [
+        part for name, value in given.items() if value is not None for part in (name, str(value))
+    ]
     return [
         *(sys.executable, "-m", "pytest", properties),
         *("-c", str(Path(__file__).with_name("check.ini")), "--rootdir", properties),
@@ -107,7 +109,9 @@ def cache_folder() -> Path:
 
 def read_journal(folder: Path) -> Journal:
     """Everything that the processes of a run wrote down."""
-    lines = [line for path in folder.glob("records-*.jsonl") for line in path.read_text().splitlines()]
+    lines = [
+        line for path in folder.glob("records-*.jsonl") for line in path.read_text().splitlines()
+    ]
     running = [path.read_text() for path in folder.glob("running-*.json")]
     footer = folder / "finished"
     return Journal(
@@ -141,9 +145,7 @@ def _settled_crash(request: Request, case: Case) -> Record:
     )
 
 
-def _report(
-    request: Request, records: tuple[Record, ...], journal: Journal, status: int
-) -> int:
+def _report(request: Request, records: tuple[Record, ...], journal: Journal, status: int) -> int:
     from logitsbuf.devices import resolve_device
     from logitsbuf.report.files import write_scripts
     from logitsbuf.report.text import findings_text, run_table

@@ -121,7 +121,7 @@ def _spec(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _list(parsed: argparse.Namespace) -> int:
+def _list(_: argparse.Namespace) -> int:
     from logitsbuf.report.specification import listing
 
     print(listing(), end="")

@@ -19,7 +19,6 @@ from logitsbuf.observation import Observation
 from logitsbuf.observe import RECORDED, observe
 from logitsbuf.spec import BY_ID, Level
 
-
 Key = tuple[str, Level]
 """What makes two faults the same kind within a scenario: the invariant and how hard it fails."""
 
@@ -160,7 +159,7 @@ def _plain(matrix: Matrix) -> Matrix:
 
 
 def _renamed(name: str, fault: Fault, call: Call) -> Fault:
-    where = call.mode if call.mode != "plain" else "this layout"
+    where: str = call.mode if call.mode != "plain" else "this layout"
     if call.sharing != "separate":
         where = "logits that are the buffer"
     return replace(fault, expected=f"{fault.expected} ({name}, under {where})", cause=name)

@@ -43,38 +43,53 @@ def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
         t.set_default_dtype(before)
 
 
+_WATCHED = (
+    "grad mode",
+    "inference mode",
+    "default dtype",
+    "default device",
+    "autocast",
+    "torch's random state",
+    "Python's random state",
+    "the device's random state",
+)
+
+
 class State:
     """The global state that a call must not change, taken on construction."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._facts = self._now()
+        self._before = self._now()
 
-    def _now(self) -> dict[str, Any]:
-        return {
-            "grad mode": t.is_grad_enabled(),
-            "default dtype": t.default_dtype(),
-            "torch's random state": t.raw_bytes(t.rng_state()),
-            "the device's random state": self._device_random_state(),
-            "Python's random state": random.getstate(),
-            "autocast": torch.is_autocast_enabled(self._device.type),
-            "inference mode": torch.is_inference_mode_enabled(),
-        }
+    def _now(self) -> tuple[Any, ...]:
+        """In the order of _WATCHED."""
+        return (
+            t.is_grad_enabled(),
+            torch.is_inference_mode_enabled(),
+            t.default_dtype(),
+            torch.get_default_device(),
+            torch.is_autocast_enabled(self._device.type),
+            t.raw_bytes(t.rng_state()),
+            random.getstate(),
+            b"" if self._device.type == "cpu" else self._device_random_state(),
+        )
 
     def _device_random_state(self) -> bytes:
-        if self._device.type != "cuda":
-            return b""
         return t.raw_bytes(torch.cuda.get_rng_state(self._device))
 
     def changes(self) -> tuple[str, ...]:
         """Names of what is not as it was."""
         now = self._now()
-        return tuple(name for name, value in self._facts.items() if now[name] != value)
+        if now == self._before:
+            return ()
+        pairs = zip(_WATCHED, self._before, now, strict=True)
+        return tuple(name for name, old, new in pairs if old != new)
 
     def restore(self) -> None:
         """Put back what :meth:`changes` may have named, for the calls that follow."""
-        t.set_grad_enabled(self._facts["grad mode"])
-        t.set_default_dtype(self._facts["default dtype"])
-        state = bytearray(self._facts["torch's random state"])
-        t.set_rng_state(t.frombuffer(state, dtype=torch.uint8))
-        random.setstate(self._facts["Python's random state"])
+        grad, _, dtype, _, _, torchs, pythons, _ = self._before
+        t.set_grad_enabled(grad)
+        t.set_default_dtype(dtype)
+        t.set_rng_state(t.frombuffer(bytearray(torchs), dtype=torch.uint8))
+        random.setstate(pythons)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from logitsbuf import torchrefs as t
-from logitsbuf.case import Call, Matrix
+from logitsbuf.case import Call, Expectation, Matrix
 from logitsbuf.formats import FORMATS
 
 
@@ -92,11 +92,14 @@ class Costs:
 class Observation:
     """One call: its description, what it was given, what it did.
 
-    device: the logits'. elsewhere: tensors of earlier calls that changed (None: the first call). state: global state that
-    changed. kept: arguments or results that outlived the call, None if nobody looked.
+    narrowed, expects: of the call, worked out once. device: the logits'. elsewhere: tensors of
+    earlier calls that changed (None: the first call). state: global state that changed. kept:
+    arguments or results that outlived the call, None if nobody looked.
     """
 
     call: Call
+    narrowed: tuple[int, int]
+    expects: Expectation
     device: str
     logits: Memory
     buffer: Memory | None

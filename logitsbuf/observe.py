@@ -11,7 +11,7 @@ import unittest
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,11 +20,12 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from logitsbuf import interrupt
 from logitsbuf import torchrefs as t
-from logitsbuf.arena import Arguments, Block, build
+from logitsbuf.arena import Arguments, build
 from logitsbuf.case import Call, Case
 from logitsbuf.errors import HarnessError
 from logitsbuf.modes import State, entered
-from logitsbuf.observation import Costs, Memory, Observation, Output, Raised
+from logitsbuf.observation import Costs, Observation, Raised
+from logitsbuf.readout import is_dense, memory, output, qualified_name, result_bytes
 from logitsbuf.recorder import Recorder
 
 RECORDED = frozenset({"cost"})
@@ -61,7 +62,7 @@ class _Session:
         self._device = device
         self._arguments: list[Arguments] = []
         self._results: list[t.Tensor | None] = []
-        self.observations: list[Observation] = []
+        self._facts: list[dict[str, Any]] = []
 
     def make(self, index: int) -> None:
         """Build the arguments of a call, make it, and keep what was observed."""
@@ -71,13 +72,11 @@ class _Session:
         attempt = _attempt(self._copy, call, arguments, self._case.scenario in RECORDED)
         after = _raw(arguments)
         changed = [name for name, raw in self._elsewhere(arguments).items() if raw != others[name]]
-        observation = _observation(call, arguments, before, after, attempt)
-        self.observations.append(
-            replace(observation, elsewhere=tuple(changed) if index else None)
-        )
+        facts = _facts(call, arguments, before, after, attempt)
+        self._facts.append(facts | {"elsewhere": tuple(changed) if index else None})
         self._arguments.append(arguments)
-        fallback = observation.call.expects == "fallback"
-        self._results.append(attempt.result if fallback and _dense(attempt.result) else None)
+        fallback = facts["expects"] == "fallback"
+        self._results.append(attempt.result if fallback and is_dense(attempt.result) else None)
 
     def _elsewhere(self, now: Arguments) -> dict[str, bytes]:
         """Bytes that a call with these arguments must not change: other tensors, older results."""
@@ -90,18 +89,18 @@ class _Session:
         for index, result in enumerate(self._results):
             # An (unduly) aliased result may change with its storage: that is no impurity.
             if result is not None and result.untyped_storage().data_ptr() not in mine:
-                found[f"the result of call {index}"] = _result_bytes(result)
+                found[f"the result of call {index}"] = result_bytes(result)
         return found
 
     def released(self) -> tuple[Observation, ...]:
-        """Free everything that the harness holds, and add what is still there."""
+        """Free everything that the harness holds; the observations, with what is still there."""
         watched = self._watch()
         self._arguments.clear()
         self._results.clear()
         if any(not reference.expired() for _, reference in watched):
             gc.collect()  # only now: an exception's traceback may be a cycle
         kept = tuple(dict.fromkeys(name for name, ref in watched if not ref.expired()))
-        return tuple(replace(observation, kept=kept) for observation in self.observations)
+        return tuple(Observation(**facts, kept=kept) for facts in self._facts)
 
     def _watch(self) -> list[tuple[str, Any]]:
         watched = []
@@ -117,9 +116,7 @@ def _reference(tensor: t.Tensor) -> Any:
     return StorageWeakRef(tensor.untyped_storage())
 
 
-def _attempt(
-    copy: CopyFunction, call: Call, arguments: Arguments, record: bool
-) -> _Attempt:
+def _attempt(copy: CopyFunction, call: Call, arguments: Arguments, record: bool) -> _Attempt:
     device = arguments.logits.tensor.device
     recorder = Recorder() if record else None
     result, raised = None, None
@@ -151,7 +148,7 @@ def _raised(error: BaseException) -> Raised:
     control = not isinstance(error, Exception) or isinstance(
         error, (UnsatisfiedAssumption, unittest.SkipTest)
     )
-    return Raised(type_name=_qualified(type(error)), message=_message(error), control=control)
+    return Raised(type_name=qualified_name(type(error)), message=_message(error), control=control)
 
 
 def _message(error: BaseException) -> str:
@@ -161,95 +158,36 @@ def _message(error: BaseException) -> str:
         return f"(its message raised {type(broken).__name__})"
 
 
-def _qualified(kind: type) -> str:
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
 def _raw(arguments: Arguments) -> tuple[bytes, bytes]:
     buffer = arguments.buffer
     return arguments.logits.raw(), buffer.raw() if buffer is not None else b""
 
 
-def _observation(
+def _facts(
     call: Call,
     arguments: Arguments,
     before: tuple[bytes, bytes],
     after: tuple[bytes, bytes],
     attempt: _Attempt,
-) -> Observation:
+) -> dict[str, Any]:
     device = arguments.logits.tensor.device
     buffer = arguments.buffer
-    output = None if attempt.raised else _output(attempt.result, device)
-    return Observation(
-        call=call,
-        device=str(device),
-        logits=_memory(arguments.logits, before[0], after[0]),
-        buffer=None if buffer is None else _memory(buffer, before[1], after[1]),
-        raised=attempt.raised,
-        output=output,
-        state=attempt.state,
-        warnings=attempt.warnings,
-        costs=_costs(attempt, wrote=before[1] != after[1]),
-    )
+    return {
+        "call": call,
+        "narrowed": call.narrowed,
+        "expects": call.expects,
+        "device": str(device),
+        "logits": memory(arguments.logits, before[0], after[0]),
+        "buffer": None if buffer is None else memory(buffer, before[1], after[1]),
+        "raised": attempt.raised,
+        "output": None if attempt.raised else output(attempt.result, device),
+        "state": attempt.state,
+        "warnings": attempt.warnings,
+        "costs": _costs(attempt, wrote=before[1] != after[1]),
+    }
 
 
 def _costs(attempt: _Attempt, *, wrote: bool) -> Costs | None:
     if attempt.recorder is None or attempt.raised:
         return None
     return attempt.recorder.costs(seen=not wrote or bool(attempt.recorder.writes))
-
-
-def _memory(block: Block, before: bytes, after: bytes) -> Memory:
-    address = t.data_ptr(block.storage) + block.front if before and block.matrix.rows else None
-    return Memory(
-        matrix=block.matrix, front=block.front, address=address, before=before, after=after
-    )
-
-
-def _dense(result: Any) -> bool:
-    return isinstance(result, t.Tensor) and result.layout == torch.strided
-
-
-def _output(result: Any, device: torch.device) -> Output:
-    """Read a result; nothing of it is kept."""
-    name = _qualified(type(result))
-    if not _dense(result):
-        return Output(type_name=name, is_tensor=False)
-    return Output(
-        type_name=name,
-        is_tensor=True,
-        shape=tuple(result.shape),
-        strides=tuple(result.stride()),
-        dtype=str(result.dtype).removeprefix("torch."),
-        itemsize=result.element_size(),
-        device=str(result.device),
-        bits=_bits(result, device),
-        extent=_extent(result),
-    )
-
-
-def _bits(result: t.Tensor, device: torch.device) -> t.Tensor | None:
-    """The elements as int32 on the CPU, in a memory of their own."""
-    if result.dtype != torch.float32 or result.device != device or result.dim() == 0:
-        return None
-    plain = t.resolve_neg(t.detach(result))
-    shape = result.shape
-    owned = t.empty(shape, dtype=t.INTEGERS[32], device="cpu")
-    return t.copy_(owned, t.view(t.contiguous(plain), t.INTEGERS[32]))
-
-
-def _result_bytes(result: t.Tensor) -> bytes:
-    """The elements of a dense tensor of any dtype, read where they lie."""
-    plain = t.contiguous(t.resolve_neg(t.detach(result)))
-    if plain.device.type == "meta" or not plain.numel():
-        return b""
-    return t.raw_bytes(t.view(t.view(plain, (-1,)), torch.uint8))
-
-
-def _extent(result: t.Tensor) -> tuple[int, int] | None:
-    if not result.numel() or result.device.type == "meta":
-        return None
-    start = t.data_ptr(result)
-    sizes = zip(result.shape, result.stride(), strict=True)
-    span = sum((size - 1) * stride for size, stride in sizes) + 1
-    return start, start + span * result.element_size()

@@ -16,6 +16,9 @@ _QUIET_NAN = 0x7FC00000
 _INFINITY = 0x7F800000
 _BIAS = 127
 _MANTISSA = 23
+_REBIAS = (1023 - _BIAS) << 52
+_NORMAL = _REBIAS + (1 << 52)  # float64 bits of float32's smallest normal number
+_LARGEST = _REBIAS + (254 << 52)  # no more than float32's largest binade, where nothing overflows
 
 
 def float32_bits(bits: t.Tensor, dtype: str) -> t.Tensor:
@@ -73,26 +76,27 @@ def _widen_subnormal(mantissa: int, fmt: Format) -> int:
 def _narrow(bits: t.Tensor) -> t.Tensor:
     """float64 bits (int64) to float32 bits."""
     magnitude = bits & ((1 << 63) - 1)
-    rounded = _round_magnitude(magnitude)
-    # A carry out of the mantissa has already raised the exponent; past the top it is infinity.
-    finite = t.where(rounded > _INFINITY, _INFINITY, rounded)
-    unsigned = t.where(magnitude > 0x7FF << 52, _QUIET_NAN, finite)
-    return t.to(unsigned | (bits < 0) << 31, t.INTEGERS[32])
+    if ((magnitude >= _NORMAL) & (magnitude < _LARGEST)).all():
+        rounded = _round_off(magnitude - _REBIAS, 29)  # the common case, quickly
+    else:
+        rounded = _round_magnitude(magnitude)
+    return t.to(rounded | (bits < 0) << 31, t.INTEGERS[32])
 
 
 def _round_magnitude(magnitude: t.Tensor) -> t.Tensor:
-    """float64 bits without sign to float32 bits, which may lie past infinity."""
+    """float64 bits without sign to float32 bits without sign."""
     exponent = (magnitude >> 52) - (1023 - _BIAS)
-    subnormal = exponent < 1
     # Below float32's normal range the hidden bit is shifted out as well. Past 55 bits everything
     # is below half of the smallest subnormal; float64's own subnormals are far below it.
-    shift = t.where(subnormal, 30 - exponent, 29).clamp(max=60)
+    shift = t.where(exponent < 1, 30 - exponent, 29).clamp(max=60)
     hidden = (magnitude & ((1 << 52) - 1)) | 1 << 52
-    shifted_exponent = magnitude - ((1023 - _BIAS) << 52)
-    return _round_off(t.where(subnormal, hidden, shifted_exponent), shift)
+    rounded = _round_off(t.where(exponent < 1, hidden, magnitude - _REBIAS), shift)
+    # A carry out of the mantissa has already raised the exponent; past the top it is infinity.
+    finite = t.where(rounded > _INFINITY, _INFINITY, rounded)
+    return t.where(magnitude > 0x7FF << 52, _QUIET_NAN, finite)
 
 
-def _round_off(value: t.Tensor, shift: t.Tensor) -> t.Tensor:
+def _round_off(value: t.Tensor, shift: t.Tensor | int) -> t.Tensor:
     """value >> shift, rounded to nearest, ties to even."""
     kept = value >> shift
     half = (1 << shift) >> 1

@@ -129,9 +129,10 @@ class _Controller:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self) -> None:
         """Say what is judged, before anything is."""
-        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
-        for line in self._header() if reporter is not None else ():
-            reporter.write_line(line)
+        lines = self._header()
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.write_line("\n".join(lines))
 
     def _header(self) -> list[str]:
         """Resolve once, so that a wrong name is one message and not one error per property."""

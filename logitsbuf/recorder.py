@@ -16,10 +16,29 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from logitsbuf.observation import Costs
 
 _READING_METHODS = frozenset(
-    "tolist numpy item __bool__ __int__ __float__ __index__ __array__ __contains__ cpu".split()
+    [
+        "tolist",
+        "numpy",
+        "item",
+        "__bool__",
+        "__int__",
+        "__float__",
+        "__index__",
+        "__array__",
+        "__contains__",
+        "cpu",
+    ]
 )
 _READING_OPERATORS = frozenset(
-    "_local_scalar_dense is_nonzero equal nonzero masked_select _unique2 unique_dim".split()
+    [
+        "_local_scalar_dense",
+        "is_nonzero",
+        "equal",
+        "nonzero",
+        "masked_select",
+        "_unique2",
+        "unique_dim",
+    ]
 )
 
 
@@ -31,7 +50,7 @@ class Recorder:
         self.writes: list[str] = []
         self.views: list[str] = []
         self.host_reads: list[str] = []
-        self._modes = (_Functions(self), _Operators(self))
+        self._modes: tuple[Any, ...] = (_Functions(self), _Operators(self))
 
     def __enter__(self) -> Recorder:
         for mode in self._modes:
@@ -68,7 +87,7 @@ class _Functions(TorchFunctionMode):
 
 class _Operators(TorchDispatchMode):
     def __init__(self, record: Recorder) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._record = record
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

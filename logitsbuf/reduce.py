@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from logitsbuf.case import Call, Case, Layout, Matrix, without_call
 from logitsbuf.caseformat import check
@@ -191,12 +192,20 @@ def _smaller(case: Case) -> Iterator[Case]:
     for old in sorted(set(_numbers(case)), reverse=True):
         for new in _below(old):
             for rows, columns in ((True, True), (False, True), (True, False)):
-                yield _mapped(case, rows, columns, lambda n, o=old, w=new: w if n == o else n)
-                drop = old - new
-                yield _mapped(case, rows, columns, lambda n, o=old, d=drop: n - d if n >= o else n)
+                yield _mapped(case, rows, columns, partial(_equals, old, new))
+                yield _mapped(case, rows, columns, partial(_those_above, old, new))
     for index, call in enumerate(case.calls):
         for simpler in _smaller_fields(call):
             yield _with_call(case, index, simpler)
+
+
+def _equals(old: int, new: int, number: int) -> int:
+    return new if number == old else number
+
+
+def _those_above(old: int, new: int, number: int) -> int:
+    """The number, moved down by as much as the old one: distances stay."""
+    return number - (old - new) if number >= old else number
 
 
 def _numbers(case: Case) -> Iterator[int]:
@@ -237,9 +246,15 @@ def _smaller_fields(call: Call) -> Iterator[Call]:
         yield replace(call, vocab_size=new)
     if call.sharing != "separate":
         return
-    for name in ("rows", "columns"):
-        for new in _below(getattr(call.logits, name)):
-            yield replace(call, logits=replace(call.logits, **{name: new}))
-        if call.buffer is not None:
-            for new in _below(getattr(call.buffer, name)):
-                yield replace(call, buffer=replace(call.buffer, **{name: new}))
+    for logits in _smaller_matrices(call.logits):
+        yield replace(call, logits=logits)
+    if call.buffer is not None:
+        for buffer in _smaller_matrices(call.buffer):
+            yield replace(call, buffer=buffer)
+
+
+def _smaller_matrices(matrix: Matrix) -> Iterator[Matrix]:
+    for rows in _below(matrix.rows):
+        yield replace(matrix, rows=rows)
+    for columns in _below(matrix.columns):
+        yield replace(matrix, columns=columns)

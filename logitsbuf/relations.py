@@ -145,19 +145,23 @@ def _any_shapes(d: Draft) -> Call:
     return d.call((rows, columns))
 
 
-def _float32(test: Callable[[Call, Shape, Shape], bool]) -> Callable[[Call], bool]:
+def _float32(test: Callable[[Shape, Shape], bool]) -> Callable[[Call], bool]:
     """A predicate over shapes, of calls whose buffer is float32."""
 
     def holds(call: Call) -> bool:
         buffer = call.buffer
         proper = buffer is not None and buffer.dtype == "float32"
-        return buffer is not None and proper and test(call, call.narrowed, buffer.shape)
+        return buffer is not None and proper and test(call.narrowed, buffer.shape)
 
     return holds
 
 
 def _wrong_dtype(call: Call) -> bool:
     return call.buffer is not None and call.buffer.dtype != "float32"
+
+
+def _fits(call: Call) -> bool:
+    return call.expects == "buffer" and call.logits.rows > 0
 
 
 def _padded(call: Call) -> bool:
@@ -175,67 +179,67 @@ _ALL = (
         "exact",
         "The buffer fits the logits as they are.",
         _exact,
-        _float32(lambda c, n, b: n == b and not _padded(c) and n[0] > 0),
+        lambda call: _fits(call) and not _padded(call),
     ),
     Relation(
         "exact_after_narrowing",
         "The buffer fits once the padded columns are dropped.",
         _exact_after_narrowing,
-        _float32(lambda c, n, b: n == b and _padded(c) and n[0] > 0),
+        lambda call: _fits(call) and _padded(call),
     ),
     Relation(
         "more_rows",
         "A full-size buffer meets a smaller batch.",
         _more_rows,
-        _float32(lambda c, n, b: n[1] == b[1] and b[0] > n[0] > 1),
+        _float32(lambda n, b: n[1] == b[1] and b[0] > n[0] > 1),
     ),
     Relation(
         "fewer_rows",
         "A batch outgrows the buffer.",
         _fewer_rows,
-        _float32(lambda c, n, b: n[1] == b[1] and n[0] > b[0] > 1),
+        _float32(lambda n, b: n[1] == b[1] and n[0] > b[0] > 1),
     ),
     Relation(
         "one_row_buffer",
         "Many rows meet a one-row buffer.",
         _one_row_buffer,
-        _float32(lambda c, n, b: n[1] == b[1] and n[0] > b[0] == 1),
+        _float32(lambda n, b: n[1] == b[1] and n[0] > b[0] == 1),
     ),
     Relation(
         "one_row_logits",
         "torch broadcasts one row over a larger buffer without a word.",
         _one_row_logits,
-        _float32(lambda c, n, b: n[1] == b[1] and b[0] > n[0] == 1),
+        _float32(lambda n, b: n[1] == b[1] and b[0] > n[0] == 1),
     ),
     Relation(
         "wider_buffer",
         "Reduced-vocabulary logits meet a full-width buffer.",
         _wider_buffer,
-        _float32(lambda c, n, b: n[0] == b[0] > 0 and b[1] > n[1] > 1),
+        _float32(lambda n, b: n[0] == b[0] > 0 and b[1] > n[1] > 1),
     ),
     Relation(
         "narrower_buffer",
         "Full-width logits meet a draft runner's buffer.",
         _narrower_buffer,
-        _float32(lambda c, n, b: n[0] == b[0] > 0 and b[1] < n[1]),
+        _float32(lambda n, b: n[0] == b[0] > 0 and b[1] < n[1]),
     ),
     Relation(
         "one_column_logits",
         "torch broadcasts one column over a wider buffer without a word.",
         _one_column_logits,
-        _float32(lambda c, n, b: n[0] == b[0] > 0 and b[1] > n[1] == 1),
+        _float32(lambda n, b: n[0] == b[0] > 0 and b[1] > n[1] == 1),
     ),
     Relation(
         "same_count",
         "As many elements in another shape.",
         _same_count,
-        _float32(lambda c, n, b: n != b and n[0] * n[1] == b[0] * b[1] > 0),
+        _float32(lambda n, b: n != b and n[0] * n[1] == b[0] * b[1] > 0),
     ),
     Relation(
         "transposed",
         "The same two sizes the other way round.",
         _transposed,
-        _float32(lambda c, n, b: n != b and n == (b[1], b[0]) and n[0] > 0),
+        _float32(lambda n, b: n != b and n == (b[1], b[0]) and n[0] > 0),
     ),
     Relation(
         "wrong_dtype_match",

@@ -24,7 +24,11 @@ def replay(request: Request, text: str) -> int:
     if isinstance(answer, Crashed):
         print(f"COPY-TOTAL (MUST) violated: {answer.how} during the calls")
         return 1
-    found = [f for f in (answer.found if answer else ()) if not request.only or f.invariant in request.only]
+    found = [
+        f
+        for f in (answer.found if answer else ())
+        if not request.only or f.invariant in request.only
+    ]
     for fault in found:
         print(f"{fault.invariant} ({fault.level}) violated, call {fault.call}")
         print(f"  {BY_ID[fault.invariant].statement}")

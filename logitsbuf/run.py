@@ -24,7 +24,7 @@ from logitsbuf.case import Case
 from logitsbuf.confirm import Settler
 from logitsbuf.errors import HarnessError, UsageError
 from logitsbuf.implementation import Implementation
-from logitsbuf.judge import Found, judge, promoted
+from logitsbuf.judge import Found, Key, judge, promoted
 from logitsbuf.pristine import Pristine, prepare_process
 from logitsbuf.scenarios import SCENARIOS, Scenario
 from logitsbuf.verdict import Finding, Record
@@ -122,7 +122,8 @@ class _Search:
     def __init__(self, runner: Runner, scenario: Scenario) -> None:
         self._runner = runner
         self._scenario = scenario
-        self._muted: set[tuple[str, str]] = set()
+        self._muted: set[Key] = set()
+        self._fresh = False
         self.examples = 0
         self.exercised: Counter[str] = Counter()
         self.findings: list[Finding] = []
@@ -134,7 +135,7 @@ class _Search:
     def explore(self) -> None:
         """Search until the budget is used up; each new kind of violation restarts the search."""
         end = self.examples + self._runner.options.max_examples
-        while self._scenario.strategy is not None and self.examples < end:
+        while self.examples < end:
             try:
                 self._hypothesis(end - self.examples)
             except Exception:
@@ -146,6 +147,9 @@ class _Search:
                 return
 
     def _hypothesis(self, examples: int) -> None:
+        strategy = self._scenario.strategy
+        if strategy is None:
+            return
         self._fresh = False
 
         def example(case: Case) -> None:
@@ -154,7 +158,7 @@ class _Search:
                 raise _Violated
 
         run = _settings(self._runner.options, self._scenario.name, examples)(
-            given(self._scenario.strategy)(example)
+            given(strategy)(example)
         )
         chosen = self._runner.options.seed
         (run if chosen is None else seed(chosen + self.examples)(run))()

@@ -68,7 +68,11 @@ INVARIANTS: tuple[Invariant, ...] = (
             "A draft head of reduced width, or a batch of other rows, meets the shared buffer in "
             "ordinary serving; an exception there takes the server down."
         ),
-        reports=("sgl-project/sglang#29943", "sgl-project/sglang#28856", "sgl-project/sglang#10106"),
+        reports=(
+            "sgl-project/sglang#29943",
+            "sgl-project/sglang#28856",
+            "sgl-project/sglang#10106",
+        ),
         scenarios=_EVERY_RELATION,
     ),
     Invariant(

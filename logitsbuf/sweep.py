@@ -44,7 +44,7 @@ BUFFER_LAYOUTS: tuple[Layout, ...] = (
     Layout(pad=4, tight=True),
 )
 EXOTIC_LAYOUTS: tuple[Layout, ...] = tuple(
-    Layout(kind, pad=pad) for kind in ("columns", "step") for pad in (0, 2)  # type: ignore[arg-type]
+    Layout(kind, pad=pad) for kind in ("columns", "step") for pad in (0, 2)
 )
 SURPLUSES = (0, 1, -1, 64, -64, 3, -5)
 DELTAS = (1, 2, 3, 7)
@@ -160,5 +160,3 @@ def relation_cases(name: str) -> tuple[Case, ...]:
 
 def _volume(call: Call) -> int:
     return call.logits.rows * call.logits.columns
-
-

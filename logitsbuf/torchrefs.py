@@ -9,6 +9,7 @@ from __future__ import annotations
 from ctypes import string_at
 
 import torch
+import torch.utils.dlpack
 
 Tensor = torch.Tensor
 
@@ -21,8 +22,7 @@ frombuffer = torch.frombuffer
 isin = torch.isin
 tensor = torch.tensor
 where = torch.where
-to_dlpack = torch.to_dlpack
-from_dlpack = torch.from_dlpack
+from_dlpack = torch.utils.dlpack.from_dlpack
 
 copy_ = Tensor.copy_
 contiguous = Tensor.contiguous

@@ -25,7 +25,8 @@ VERDICT_ORDER: tuple[Verdict, ...] = ("fail", "history-dependent", "warn", "info
 class Finding:
     """A violated invariant in a scenario, with its reduced case.
 
-    cause: the invariant whose check spoke. note: what a reader must know of how it was confirmed, or nothing.
+    cause: the invariant whose check spoke. note: what a reader must know of how it was
+    confirmed, or nothing.
     """
 
     scenario: str
@@ -87,9 +88,7 @@ class Row:
     scenarios: tuple[str, ...]
 
 
-def table(
-    records: Iterable[Record], only: frozenset[str] = frozenset()
-) -> tuple[Row, ...]:
+def table(records: Iterable[Record], only: frozenset[str] = frozenset()) -> tuple[Row, ...]:
     """A row for every invariant of the registry (or of ``only``), exercised or not."""
     records = tuple(records)
     promoted = {name for record in records for name in record.promoted}

@@ -15,7 +15,7 @@ from logitsbuf.observation import Memory, Observation, Output, elements
 
 def reuse(o: Observation, contract: Contract) -> Outcome:
     """COPY-REUSE."""
-    if o.call.expects != "buffer" or o.output is None or not o.output.is_tensor or not o.buffer:
+    if o.expects != "buffer" or o.output is None or not o.output.is_tensor or not o.buffer:
         return None
     problem = _not_the_buffer(o.output, o.buffer)
     return Fault("the buffer's own memory", problem) if problem else HELD
@@ -36,7 +36,7 @@ def _not_the_buffer(output: Output, buffer: Memory) -> str | None:
 
 def no_alias(o: Observation, contract: Contract) -> Outcome:
     """COPY-NO-ALIAS."""
-    if o.call.expects != "fallback" or o.buffer is None or not _has_memory(o, o.buffer):
+    if o.expects != "fallback" or o.buffer is None or not _has_memory(o, o.buffer):
         return None
     shared = overlaps(o.output, o.buffer)
     return held_unless(shared, "no byte shared with the buffer", "a result inside the buffer")
@@ -44,7 +44,7 @@ def no_alias(o: Observation, contract: Contract) -> Outcome:
 
 def fresh(o: Observation, contract: Contract) -> Outcome:
     """COPY-FRESH."""
-    if o.call.expects != "fallback" or not _has_memory(o, o.logits):
+    if o.expects != "fallback" or not _has_memory(o, o.logits):
         return None
     shared = overlaps(o.output, o.logits)
     return held_unless(shared, "no byte shared with the logits", "a result inside the logits")
@@ -77,9 +77,7 @@ def _of_memory(memory: Memory) -> t.Tensor:
     return _bytes(memory.address or 0, matrix.shape, matrix.strides, itemsize)
 
 
-def _bytes(
-    start: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
-) -> t.Tensor:
+def _bytes(start: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> t.Tensor:
     """The address of every byte of every element."""
     found = t.tensor([start], dtype=t.INTEGERS[64], device="cpu")
     steps = [(size, stride * itemsize) for size, stride in zip(shape, strides, strict=True)]
@@ -91,14 +89,14 @@ def _bytes(
 
 def untouched(o: Observation, contract: Contract) -> Outcome:
     """COPY-UNTOUCHED."""
-    if o.buffer is None or not (o.call.expects == "fallback" or o.raised):
+    if o.buffer is None or not (o.expects == "fallback" or o.raised):
         return None
     return _unchanged(o.buffer, "no byte of the buffer's storage changes")
 
 
 def in_bounds(o: Observation, contract: Contract) -> Outcome:
     """COPY-IN-BOUNDS: the storage around the buffer's elements, byte by byte."""
-    if o.call.expects != "buffer" or o.buffer is None:
+    if o.expects != "buffer" or o.buffer is None:
         return None
     buffer = o.buffer
     if buffer.before == buffer.after:
@@ -135,7 +133,7 @@ def untouched_input(o: Observation, contract: Contract) -> Outcome:
 
 def dtype_guard(o: Observation, contract: Contract) -> Outcome:
     """COPY-DTYPE-GUARD. An exception for a test runner is COPY-TOTAL's business."""
-    if o.call.expects != "refusal" or o.buffer is None or (o.raised and o.raised.control):
+    if o.expects != "refusal" or o.buffer is None or (o.raised and o.raised.control):
         return None
     if o.output is not None and not o.output.is_tensor:
         return None

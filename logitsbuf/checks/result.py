@@ -19,14 +19,14 @@ def total(o: Observation, contract: Contract) -> Outcome:
         return Fault("a tensor, or an ordinary exception", f"raised {o.raised}")
     if o.output and not o.output.is_tensor:
         return Fault("a dense tensor", f"returned {o.output.type_name}")
-    if o.call.expects == "refusal" or o.call.exotic_layout:
+    if o.expects == "refusal" or o.call.exotic_layout:
         return None
     return Fault("a tensor", f"raised {o.raised}") if o.raised else HELD
 
 
 def layout(o: Observation, contract: Contract) -> Outcome:
     """COPY-LAYOUT: a clean refusal is allowed, and warns; the rest is for the other checks."""
-    if not o.call.exotic_layout or o.call.expects == "refusal":
+    if not o.call.exotic_layout or o.expects == "refusal":
         return None
     if not o.raised or o.raised.control:
         return HELD
@@ -38,7 +38,7 @@ def layout(o: Observation, contract: Contract) -> Outcome:
 
 def _returned(o: Observation) -> Output | None:
     """The dense tensor of a call that was right to return one."""
-    wanted = o.output is not None and o.output.is_tensor and o.call.expects != "refusal"
+    wanted = o.output is not None and o.output.is_tensor and o.expects != "refusal"
     return o.output if wanted else None
 
 
@@ -53,8 +53,8 @@ def shape(o: Observation, contract: Contract) -> Outcome:
     """COPY-SHAPE."""
     if (output := _returned(o)) is None:
         return None
-    wrong = output.shape != o.call.narrowed
-    return held_unless(wrong, f"shape {list(o.call.narrowed)}", f"shape {_listed(output.shape)}")
+    wrong = output.shape != o.narrowed
+    return held_unless(wrong, f"shape {list(o.narrowed)}", f"shape {_listed(output.shape)}")
 
 
 def device(o: Observation, contract: Contract) -> Outcome:
@@ -67,9 +67,9 @@ def device(o: Observation, contract: Contract) -> Outcome:
 def values(o: Observation, contract: Contract) -> Outcome:
     """COPY-VALUES: against the oracle, from the logits' bytes as they were before the call."""
     output = _returned(o)
-    if output is None or output.bits is None or output.shape != o.call.narrowed:
+    if output is None or output.bits is None or output.shape != o.narrowed:
         return None
-    if 0 in o.call.narrowed:
+    if 0 in o.narrowed:
         return HELD
     expected = expected_bits(o)
     if t.equal(output.bits, expected):
@@ -81,14 +81,12 @@ def values(o: Observation, contract: Contract) -> Outcome:
 
 def expected_bits(o: Observation) -> t.Tensor:
     """int32 bits of the right result, contiguous on the CPU."""
-    columns = o.call.narrowed[1]
+    columns = o.narrowed[1]
     before = o.logits.bits(o.logits.before)[:, :columns]
     return t.contiguous(float32_bits(before, o.call.logits.dtype))
 
 
-def _first_wrong(
-    o: Observation, got: t.Tensor, expected: t.Tensor, wrong: t.Tensor
-) -> Fault:
+def _first_wrong(o: Observation, got: t.Tensor, expected: t.Tensor, wrong: t.Tensor) -> Fault:
     row, column = wrong[0].tolist()
     where = f"[{row}, {column}]"
     count = f" ({len(wrong)} of {got.numel()} cells differ)" if len(wrong) > 1 else ""
@@ -104,7 +102,7 @@ def _origin(o: Observation, got: t.Tensor, expected: t.Tensor) -> str:
     if len(cells) == 1:
         return f", which belongs at {cells[0].tolist()}"
     before = o.buffer.before[: 4 * (o.buffer is not None)] if o.buffer else b""
-    stale = before == int(got.item() & 0xFFFFFFFF).to_bytes(4, "little") and o.call.matches
+    stale = before == (int(got.item()) & 0xFFFFFFFF).to_bytes(4, "little") and o.call.matches
     return ", what the buffer held before" if stale else ""
 
 

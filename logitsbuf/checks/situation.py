@@ -58,5 +58,5 @@ def no_sync(o: Observation, contract: Contract) -> Outcome:
 
 
 def _match_costs(o: Observation) -> Costs | None:
-    seen = o.call.expects == "buffer" and o.costs is not None and o.costs.seen
+    seen = o.expects == "buffer" and o.costs is not None and o.costs.seen
     return o.costs if seen else None

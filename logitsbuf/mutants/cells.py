@@ -66,7 +66,11 @@ def rounds_through_float16() -> CopyFunction:
     return _converting(lambda x: x.half())
 
 
-@mutant("COPY-VALUES", "COPY-LAYOUT", reports=("vllm-project/vllm#42684", "flashinfer-ai/flashinfer#4713"))
+@mutant(
+    "COPY-VALUES",
+    "COPY-LAYOUT",
+    reports=("vllm-project/vllm#42684", "flashinfer-ai/flashinfer#4713"),
+)
 def stride_is_taken_for_width() -> CopyFunction:
     """Reads row r at r · width, whatever the row stride is (fallback only)."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+import torch.utils.dlpack
 from torch import Tensor
 
 from logitsbuf.mutants.registry import fits, narrow, right
@@ -56,7 +57,7 @@ def over_dlpack() -> CopyFunction:
         if buffer.dtype != torch.float32:
             raise ValueError("dtype")
         buffer.copy_(narrowed)
-        return buffer if buffer.is_inference() else torch.from_dlpack(buffer)
+        return buffer if buffer.is_inference() else torch.utils.dlpack.from_dlpack(buffer)
 
     return copy
 

@@ -98,7 +98,15 @@ def padding_is_kept() -> CopyFunction:
     return copy
 
 
-@mutant("COPY-TOTAL", "COPY-REUSE", "COPY-SHAPE", "COPY-NO-ALIAS", "COPY-UNTOUCHED", "COPY-DTYPE-GUARD", "COST-NO-ALLOC")
+@mutant(
+    "COPY-TOTAL",
+    "COPY-REUSE",
+    "COPY-SHAPE",
+    "COPY-NO-ALIAS",
+    "COPY-UNTOUCHED",
+    "COPY-DTYPE-GUARD",
+    "COST-NO-ALLOC",
+)
 def compares_before_narrowing() -> CopyFunction:
     """Asks whether the padded logits fit, then drops the padding."""
 

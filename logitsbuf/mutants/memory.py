@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -83,8 +83,10 @@ def spills_past_the_end() -> CopyFunction:
     def copy(logits: Tensor, buffer: Tensor | None, vocab_size: int) -> Tensor:
         result = right_copy(logits, buffer, vocab_size)
         if result is buffer and result.numel():
-            _zero_at(result, result.storage_offset() + (len(result) - 1) * result.stride(0)
-                     + result.shape[1])
+            _zero_at(
+                result,
+                result.storage_offset() + (len(result) - 1) * result.stride(0) + result.shape[1],
+            )
         return result
 
     return copy
@@ -103,7 +105,7 @@ def pads_between_rows() -> CopyFunction:
     return copy
 
 
-def _zero_at(tensor: Tensor, offset: int) -> None:
+def _zero_at(tensor: Tensor, offset: Any) -> None:
     """Write zero to one element of the tensor's storage, if it has that element."""
     if offset < tensor.untyped_storage().nbytes() // 4:
         tensor.as_strided((1,), (1,), offset).zero_()

@@ -50,9 +50,7 @@ def mutant(
     def register(make: Callable[[], CopyFunction]) -> Callable[[], CopyFunction]:
         why = (make.__doc__ or "").strip()
         name = make.__name__
-        FLEET[name] = Mutant(
-            name=name, why=why, make=make, kills=frozenset(kills), reports=reports
-        )
+        FLEET[name] = Mutant(name=name, why=why, make=make, kills=frozenset(kills), reports=reports)
         return make
 
     return register

@@ -139,8 +139,9 @@ def _pure(call: Call) -> Iterator[str]:
 
 
 def _release(call: Call) -> Iterator[str]:
-    yield "watched = [StorageWeakRef(x.untyped_storage()) for x in (logits, buffer, out) if x is not None]"
-    yield "del logits, logits_storage, buffer, buffer_storage, out"
+    yield "tensors = [x for x in (logits, buffer, out) if x is not None]"
+    yield "watched = [StorageWeakRef(x.untyped_storage()) for x in tensors]"
+    yield "del tensors, logits, logits_storage, buffer, buffer_storage, out"
     yield "gc.collect()"
     yield 'assert all(ref.expired() for ref in watched), "something is kept alive"'
 

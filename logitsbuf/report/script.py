@@ -51,7 +51,8 @@ def _adapter(implementation: str) -> str:
     if implementation == "reference":
         return "from logitsbuf import copy_logits_to_buffer"
     if not colon or module == "mutant" or not all(p.isidentifier() for p in attribute.split(".")):
-        return f"copy_logits_to_buffer = ...  # put {implementation} here: fn(logits, buffer, vocab_size)"
+        hint = f"put {implementation} here: fn(logits, buffer, vocab_size)"
+        return f"copy_logits_to_buffer = ...  # {hint}"
     first, _, rest = attribute.partition(".")
     name = f"from {module} import {first} as target"
     access = f"target.{rest}" if rest else "target"
@@ -60,24 +61,23 @@ def _adapter(implementation: str) -> str:
 
 def _call_lines(finding: Finding) -> Iterator[str]:
     """Calls up to the faulty one; equal calls in a row become a loop."""
-    calls = list(enumerate(finding.case.calls))
-    if len(calls) > 1:
+    *earlier, last = finding.case.calls
+    if earlier:
         yield "results, storages = [], []"
-    for call, group in groupby(calls[:-1], key=lambda pair: pair[1]):
-        run = [index for index, _ in group]
-        body = list(_one_call(call, run[0], run[0]))
+    for call, group in groupby(earlier):
+        times = len(list(group))
+        body = list(_one_call(call))
         body += ["results.append((out, out.clone()))"] if call.expects == "fallback" else []
         body += ["storages.append((logits_storage, buffer_storage))"]
-        if len(run) > 1:
-            body = [f"for _ in range({len(run)}):", *(f"    {line}" for line in body)]
+        if times > 1:
+            body = [f"for _ in range({times}):", *(f"    {line}" for line in body)]
         yield from body
-    index, call = calls[-1]
-    yield from _one_call(call, index, index, finding)
-    yield from after(finding, call)
+    yield from _one_call(last, finding)
+    yield from after(finding, last)
 
 
-def _one_call(call: Call, index: int, name: int, finding: Finding | None = None) -> Iterator[str]:
-    body = [*buffer_lines(call, index), *logits_lines(call, index)]
+def _one_call(call: Call, finding: Finding | None = None) -> Iterator[str]:
+    body = [*buffer_lines(call), *logits_lines(call)]
     if call.mode == "inference_tensors":
         body = ["with torch.inference_mode():", *(f"    {line}" for line in body)]
     yield from body

@@ -15,7 +15,7 @@ _SHOWN = 64
 """Cells up to which the values are written out."""
 
 
-def buffer_lines(call: Call, index: int) -> Iterator[str]:
+def buffer_lines(call: Call) -> Iterator[str]:
     """``buffer_storage`` and ``buffer``, a view into it; earlier storages are used again."""
     if call.buffer is None:
         yield "buffer = buffer_storage = None"
@@ -28,7 +28,7 @@ def buffer_lines(call: Call, index: int) -> Iterator[str]:
     yield f"buffer = buffer_storage{_view(call.buffer)}"
 
 
-def logits_lines(call: Call, index: int) -> Iterator[str]:
+def logits_lines(call: Call) -> Iterator[str]:
     """``logits_storage`` and ``logits``, a view into it, filled."""
     if call.sharing != "separate":
         yield from _shared_lines(call)

@@ -36,7 +36,9 @@ def table_text(rows: Sequence[Row]) -> str:
 def _row_text(row: Row, width: int) -> str:
     shown = row.scenarios if row.verdict not in ("pass", "not exercised") else ()
     where = ", ".join(shown) or (f"{len(row.scenarios)} scenarios" if row.scenarios else "")
-    text = f"{row.invariant:<{width}}  {row.level:<6}  {row.verdict:<17}  {row.examples:>8}  {where}"
+    text = (
+        f"{row.invariant:<{width}}  {row.level:<6}  {row.verdict:<17}  {row.examples:>8}  {where}"
+    )
     return text.rstrip()
 
 

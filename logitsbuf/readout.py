@@ -1,0 +1,74 @@
+"""Read memory: arguments and results, as bytes and numbers. Nothing of a result is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from logitsbuf import torchrefs as t
+from logitsbuf.arena import Block
+from logitsbuf.observation import Memory, Output
+
+
+def qualified_name(kind: type) -> str:
+    """Where a type is defined, builtins by their bare name."""
+    plain = kind.__module__ == "builtins"
+    return kind.__qualname__ if plain else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def memory(block: Block, before: bytes, after: bytes) -> Memory:
+    """The storage of an argument as data."""
+    address = t.data_ptr(block.storage) + block.front if before and block.matrix.rows else None
+    return Memory(
+        matrix=block.matrix, front=block.front, address=address, before=before, after=after
+    )
+
+
+def is_dense(result: Any) -> bool:
+    return isinstance(result, t.Tensor) and result.layout == torch.strided
+
+
+def output(result: Any, device: torch.device) -> Output:
+    """Read a result; nothing of it is kept."""
+    name = qualified_name(type(result))
+    if not is_dense(result):
+        return Output(type_name=name, is_tensor=False)
+    return Output(
+        type_name=name,
+        is_tensor=True,
+        shape=tuple(result.shape),
+        strides=tuple(result.stride()),
+        dtype=str(result.dtype).removeprefix("torch."),
+        itemsize=result.element_size(),
+        device=str(result.device),
+        bits=_bits(result, device),
+        extent=_extent(result),
+    )
+
+
+def _bits(result: t.Tensor, device: torch.device) -> t.Tensor | None:
+    """The elements as int32 on the CPU, in a memory of their own."""
+    if result.dtype != torch.float32 or result.device != device or result.dim() == 0:
+        return None
+    plain = t.resolve_neg(t.detach(result))
+    shape = result.shape
+    owned = t.empty(shape, dtype=t.INTEGERS[32], device="cpu")
+    return t.copy_(owned, t.view(t.contiguous(plain), t.INTEGERS[32]))
+
+
+def result_bytes(result: t.Tensor) -> bytes:
+    """The elements of a dense tensor of any dtype, read where they lie."""
+    plain = t.contiguous(t.resolve_neg(t.detach(result)))
+    if plain.device.type == "meta" or not plain.numel():
+        return b""
+    return t.raw_bytes(t.view(t.view(plain, (-1,)), torch.uint8))
+
+
+def _extent(result: t.Tensor) -> tuple[int, int] | None:
+    if not result.numel() or result.device.type == "meta":
+        return None
+    start = t.data_ptr(result)
+    sizes = zip(result.shape, result.stride(), strict=True)
+    span = sum((size - 1) * stride for size, stride in sizes) + 1
+    return start, start + span * result.element_size()
