@@ -192,6 +192,11 @@ def single(scenario: str, call: Call) -> Case:
     return Case(scenario, (call,))
 
 
+def last_alone(case: Case) -> Case:
+    """The case without all calls but the last."""
+    return replace(case, calls=(replace(case.calls[-1], logits_of=None, buffer_of=None),))
+
+
 def without_call(case: Case, index: int) -> Case:
     """The case without one of its calls; calls that used its tensors get their own."""
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from logitsbuf.case import Call, Case
+from logitsbuf.case import Call, Case, last_alone
 from logitsbuf.judge import Found, Key
 from logitsbuf.pristine import Crashed, First, Pristine, admission
 from logitsbuf.reduce import reduce
@@ -46,6 +46,7 @@ class Settler:
         """The findings that a violation amounts to."""
         if found.level == "MAY" or not self._pristine.isolated:
             return [_finding(case.scenario, case, found, "noted")]
+        case = replace(case, calls=case.calls[: found.call + 1])  # what came later is not to blame
         if self._impure_known and self._only_in_sequence(case, found.key):
             return [self._dependent(case, found)]
         if (small := self._reduced(case, found.key)) is not None:
@@ -69,9 +70,8 @@ class Settler:
         return [_finding(case.scenario, small, found, "confirmed")]
 
     def _only_in_sequence(self, case: Case, key: Key) -> bool:
-        """Whether no call of the case fails alone. (What keeps state need not be reduced twice.)"""
-        alone = [replace(call, logits_of=None, buffer_of=None) for call in case.calls]
-        return not any(self._fails(Case(case.scenario, (call,)), key) for call in alone)
+        """Whether the last call does not fail alone. (State need not be reduced twice.)"""
+        return not self._fails(last_alone(case), key)
 
     def _dependent(self, case: Case, found: Found) -> Finding:
         note = "only after earlier calls: see COPY-PURE"
@@ -121,8 +121,10 @@ class Settler:
         answer = self._pristine.replay(tuple(self._history), key)
         if not isinstance(answer, First):
             return None
-        cases = self._history[: answer.position + 1]
-        sequence = Case("repeated_calls", flattened(cases))
+        *earlier, last = self._history[: answer.position + 1]
+        guilty = next(found.call for found in answer.found if found.key == key)
+        last = replace(last, calls=last.calls[: guilty + 1])
+        sequence = Case("repeated_calls", flattened([*earlier, last]))
         if not self._fails(sequence, key):
             return None
         return reduce(sequence, lambda c: self._fails(c, key), lambda c: True, SECONDS)

@@ -9,6 +9,7 @@ answered in this process, and :attr:`Pristine.isolated` says so.
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import sys
@@ -174,6 +175,7 @@ def _silence() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)
+    faulthandler.disable()  # it writes to a descriptor of its own
 
 
 def _answer_in_child(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from logitsbuf.case import Call, Case, Layout, Matrix, without_call
+from logitsbuf.case import Call, Case, Layout, Matrix, last_alone, without_call
 from logitsbuf.caseformat import check
 from logitsbuf.errors import UsageError
 
@@ -67,13 +67,11 @@ def _valid(case: Case) -> bool:
 
 
 def _fewer_calls(case: Case) -> Iterator[Case]:
-    """One call alone, then without runs of calls, then without each."""
+    """The last call alone (it is the one that fails), without runs of calls, without each."""
     count = len(case.calls)
     if count == 1:
         return
-    for index in reversed(range(count)):
-        alone = replace(case.calls[index], logits_of=None, buffer_of=None)
-        yield replace(case, calls=(alone,))
+    yield last_alone(case)
     run = count // 2
     while run > 1:
         for start in range(0, count - run + 1, run):

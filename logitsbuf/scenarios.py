@@ -71,8 +71,15 @@ def _always(_: Call) -> bool:
 _SITUATIONS = (
     Scenario(
         name="bit_patterns",
-        why="Every bit pattern of each 8- and 16-bit dtype, on both paths.",
+        why="Every bit pattern of each 8- and 16-bit dtype, a sample of wider ones, on both paths.",
         sweep=sweeps.pattern_cases,
+        strategy=None,
+        holds=_always,
+    ),
+    Scenario(
+        name="specials",
+        why="NaN, infinities, signed zeros, subnormals, ties: every special of each dtype.",
+        sweep=sweeps.special_cases,
         strategy=None,
         holds=_always,
     ),

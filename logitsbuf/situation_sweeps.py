@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import product
 
-from logitsbuf.case import MODES, Call, Case, Layout, Matrix, single
+from logitsbuf.case import MODES, Call, Case, Layout, Matrix, Special, single
 from logitsbuf.formats import FORMATS, LOGITS_DTYPES
 from logitsbuf.relations import RELATIONS, Draft
 from logitsbuf.situations import BASES, SELVES, STEPS, in_layout, into_itself, sequence, under_mode
@@ -129,16 +129,26 @@ def _relation_call(base: str, draft: Draft, layout: Layout) -> Call:
 
 @cache
 def pattern_cases() -> tuple[Case, ...]:
-    """Every bit pattern of each 8- and 16-bit format, through a match and through the fallback."""
+    """Every bit pattern of each 8- and 16-bit format (a sample of wider ones), on both paths."""
     cases = []
     for dtype in LOGITS_DTYPES:
-        bits = FORMATS[dtype].bits
-        if bits > 16:
-            continue
-        side = 1 << bits // 2
+        side = 1 << min(FORMATS[dtype].bits, 16) // 2
         for rows, columns in ((side, side), (1, side * side)):
             logits = Matrix(rows, columns, dtype)
             for buffer in (None, Matrix(rows, columns)):
                 call = Call(logits, columns, buffer, seed=PATTERNS_SEED)
                 cases.append(single("bit_patterns", call))
     return tuple(cases)
+
+
+@cache
+def special_cases() -> tuple[Case, ...]:
+    """Every special of every dtype, on both paths."""
+    named = [(dtype, value) for dtype in LOGITS_DTYPES for value in FORMATS[dtype].specials]
+    return tuple(
+        single(
+            "specials", Call(Matrix(1, 2, dtype), 2, buffer, specials=(Special("first", value),))
+        )
+        for dtype, value in named
+        for buffer in (Matrix(1, 2), None)
+    )

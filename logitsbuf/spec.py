@@ -137,7 +137,7 @@ INVARIANTS: tuple[Invariant, ...] = (
             "triton-inference-server/tensorrtllm_backend#598",
             "m87-labs/kestrel#212",
         ),
-        scenarios=(*_EVERY_RELATION, "bit_patterns"),
+        scenarios=(*_EVERY_RELATION, "bit_patterns", "specials"),
     ),
     Invariant(
         id="COPY-REUSE",

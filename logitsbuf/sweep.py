@@ -151,10 +151,15 @@ def _draft(number: int, row: tuple[Any, ...]) -> Draft:
     )
 
 
+def relation_drafts(name: str) -> tuple[Draft, ...]:
+    """The drafts that the sweep makes of one relation."""
+    return _drafts()[name]
+
+
 @cache
 def relation_cases(name: str) -> tuple[Case, ...]:
     """The sweep of one relation, small cases first."""
-    calls = [RELATIONS[name].build(draft) for draft in _drafts()[name]]
+    calls = [RELATIONS[name].build(draft) for draft in relation_drafts(name)]
     return tuple(single(name, call) for call in sorted(calls, key=_volume))
 
 

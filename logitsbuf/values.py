@@ -17,7 +17,8 @@ from logitsbuf.case import Call, Matrix, Special
 from logitsbuf.formats import FORMATS, Format
 
 PATTERNS_SEED = -1
-"""A seed that fills with every bit pattern in order, NaNs and subnormals included."""
+"""A seed that fills with bit patterns instead of ordinary values: every one of an 8- or 16-bit
+format in order, a sample over the whole range of a wider one."""
 
 _WINDOWS = 9973  # distance between the windows of two seeds, a prime
 _REACH = 40  # ordinary values of wide formats lie in 2**±_REACH: beyond float16, far from the ends
@@ -79,8 +80,19 @@ def _table(dtype: str, seed: int, count: int, device: torch.device) -> t.Tensor:
     index = t.arange(count, dtype=torch.int64, device=device)
     if seed == 0:
         return t.to(index % fmt.exact_integers + 1, t.torch_dtype(dtype))
-    bits = index % (1 << fmt.bits) if seed < 0 else _ordinary(index, fmt)
+    bits = _patterns(index, fmt) if seed < 0 else _ordinary(index, fmt)
     return t.view(t.to(bits, t.INTEGERS[fmt.bits]), t.torch_dtype(dtype))
+
+
+def _patterns(index: t.Tensor, fmt: Format) -> t.Tensor:
+    """Every pattern of a narrow format; of a wide one a sample over all that float32 can tell."""
+    if fmt.bits <= 16:
+        return index % (1 << fmt.bits)
+    if fmt.bits == 32:
+        return index * _SHUFFLE % (1 << 32)
+    # float64: from below float32's smallest subnormal to above its largest number.
+    exponent, scrambled = index % 300 + 1023 - 160, index * _SHUFFLE % (1 << 32)
+    return exponent << 52 | scrambled << 20 | index % 2 << 63
 
 
 def _ordinary(index: t.Tensor, fmt: Format) -> t.Tensor:

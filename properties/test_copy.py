@@ -88,8 +88,13 @@ def test_any_shapes(prove: Prove) -> None:
 
 
 def test_bit_patterns(prove: Prove) -> None:
-    """Every bit pattern of each 8- and 16-bit dtype, on both paths."""
+    """Every bit pattern of each 8- and 16-bit dtype, a sample of wider ones, on both paths."""
     prove("bit_patterns")
+
+
+def test_specials(prove: Prove) -> None:
+    """NaN, infinities, signed zeros, subnormals, ties: every special of each dtype."""
+    prove("specials")
 
 
 def test_layouts(prove: Prove) -> None:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from logitsbuf.checks import memory, result, situation
 from logitsbuf.checks.outcome import HELD, Check, Fault, Outcome
+from logitsbuf.observation import Observation
 
 CHECKS: MappingProxyType[str, Check] = MappingProxyType(
     {
@@ -37,4 +38,24 @@ CHECKS: MappingProxyType[str, Check] = MappingProxyType(
 """COPY-SELF has no check of its own: it is what the others find where the logits are the buffer
 (see :mod:`logitsbuf.blame`)."""
 
-__all__ = ["CHECKS", "HELD", "Check", "Fault", "Outcome"]
+_AFTER_A_RAISE = frozenset(
+    {
+        "COPY-TOTAL",
+        "COPY-LAYOUT",
+        "COPY-UNTOUCHED",
+        "COPY-IN-BOUNDS",
+        "COPY-INPUT",
+        "COPY-DTYPE-GUARD",
+    }
+)
+
+
+def in_order(observation: Observation) -> frozenset[str]:
+    """The judging order: what is no tensor violates COPY-TOTAL and nothing else, and after a raise
+    only memory is judged."""
+    if observation.output is not None and not observation.output.is_tensor:
+        return frozenset({"COPY-TOTAL"})
+    return _AFTER_A_RAISE if observation.raised else frozenset(CHECKS)
+
+
+__all__ = ["CHECKS", "HELD", "Check", "Fault", "Outcome", "in_order"]

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from logitsbuf.mutants.registry import CopyFunction
 
 
+_LARGE = 64  # rows; the scenarios that record costs and odd layouts have fewer
+
+
 @mutant("COPY-REUSE", "COST-NO-ALLOC", reports=("NVIDIA/recsys-examples#439",))
 def a_clone_is_returned() -> CopyFunction:
     """Fills the buffer and returns a copy of it."""
@@ -20,6 +23,17 @@ def a_clone_is_returned() -> CopyFunction:
     def copy(logits: Tensor, buffer: Tensor | None, vocab_size: int) -> Tensor:
         result = right_copy(logits, buffer, vocab_size)
         return result.clone() if result is buffer else result
+
+    return copy
+
+
+@mutant("COPY-REUSE")
+def a_large_match_is_cloned() -> CopyFunction:
+    """Returns a copy of the buffer above 64 rows."""
+
+    def copy(logits: Tensor, buffer: Tensor | None, vocab_size: int) -> Tensor:
+        result = right_copy(logits, buffer, vocab_size)
+        return result.clone() if result is buffer and len(result) > _LARGE else result
 
     return copy
 
@@ -109,6 +123,32 @@ def _zero_at(tensor: Tensor, offset: Any) -> None:
     """Write zero to one element of the tensor's storage, if it has that element."""
     if offset < tensor.untyped_storage().nbytes() // 4:
         tensor.as_strided((1,), (1,), offset).zero_()
+
+
+@mutant("COPY-IN-BOUNDS", reports=("vllm-project/vllm#41856",))
+def a_large_match_spills() -> CopyFunction:
+    """Writes one element before a match of more than 64 rows."""
+
+    def copy(logits: Tensor, buffer: Tensor | None, vocab_size: int) -> Tensor:
+        result = right_copy(logits, buffer, vocab_size)
+        if result is buffer and len(result) > _LARGE and result.storage_offset():
+            _zero_at(result, result.storage_offset() - 1)
+        return result
+
+    return copy
+
+
+@mutant("COPY-INPUT")
+def large_padding_is_masked_in_place() -> CopyFunction:
+    """Writes −inf into the padded columns of more than 64 rows that do not overlap."""
+
+    def copy(logits: Tensor, buffer: Tensor | None, vocab_size: int) -> Tensor:
+        apart = logits.stride(0) >= logits.shape[1] > vocab_size and len(logits) > _LARGE
+        if apart and logits.dtype.itemsize > 1:
+            logits[:, vocab_size:] = float("-inf")
+        return right_copy(logits, buffer, vocab_size)
+
+    return copy
 
 
 @mutant("COPY-INPUT", "COPY-TOTAL", "COPY-VALUES", "COST-ONE-WRITE")

@@ -189,3 +189,13 @@ def values_are_read_on_the_host() -> CopyFunction:
         return right_copy(logits, buffer, vocab_size)
 
     return copy
+
+
+@mutant("COST-NO-SYNC")
+def goes_by_way_of_the_host() -> CopyFunction:
+    """Moves the logits to the host first, which on the CPU is no operator at all."""
+
+    def copy(logits: Tensor, buffer: Tensor | None, vocab_size: int) -> Tensor:
+        return right_copy(logits.cpu(), buffer, vocab_size)
+
+    return copy

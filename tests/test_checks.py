@@ -1,0 +1,199 @@
+"""Each check speaks where it should, and keeps silent where it does not apply."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis.errors import UnsatisfiedAssumption
+from verbs import CPU, call, case, implementation, violated
+
+from logitsbuf import copy_logits_to_buffer as right
+from logitsbuf.case import Layout, Matrix, Special
+from logitsbuf.contract import Contract
+from logitsbuf.implementation import Implementation
+from logitsbuf.judge import judge
+
+EXACT = call(buffer=Matrix(2, 3))
+MISFIT = call(buffer=Matrix(4, 3))
+REFUSAL = call(buffer=Matrix(2, 3, "float16"))
+STRIDED = call(buffer=Matrix(2, 3, layout=Layout(pad=2)))
+
+
+@pytest.mark.parametrize("each", [EXACT, MISFIT, REFUSAL, STRIDED, call(), call(0, 3)])
+def test_the_reference_violates_nothing(each) -> None:
+    assert violated(right, each) == set()
+
+
+@pytest.mark.parametrize("result", [None, [1.0], 3, "tensor", torch.ones(2, 3).to_sparse()])
+def test_what_is_no_tensor_violates_totality_and_nothing_else(result) -> None:
+    assert violated(lambda *_: result, EXACT) == {"COPY-TOTAL"}
+
+
+@pytest.mark.parametrize(
+    "control",
+    [
+        pytest.skip.Exception,
+        pytest.fail.Exception,
+        UnsatisfiedAssumption,
+        SystemExit,
+        KeyboardInterrupt,
+        GeneratorExit,
+    ],
+)
+@pytest.mark.parametrize("each", [EXACT, REFUSAL])
+def test_exceptions_for_test_runners_violate_totality(control, each) -> None:
+    def copy(*_):
+        raise control("no")
+
+    assert violated(copy, each) == {"COPY-TOTAL"}
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.int32])
+def test_another_dtype_is_seen(dtype) -> None:
+    assert violated(lambda x, *_: x.to(dtype, copy=True), call()) == {"COPY-FLOAT32"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda y: y[:1],
+        lambda y: y[:, :2],
+        lambda y: y.t(),
+        lambda y: y[None],
+        lambda y: y.flatten(),
+    ],
+)
+def test_another_shape_is_seen_and_values_keep_silent(change) -> None:
+    assert violated(lambda x, *_: change(x.float()), call()) == {"COPY-SHAPE"}
+
+
+@pytest.mark.parametrize("value", ["nan", "-inf", "-0.0", "subnormal"])
+def test_a_lost_special_is_seen(value) -> None:
+    planted = call(dtype="float32", specials=(Special("1,1", value),))
+    assert violated(lambda x, *_: x * 0 + 1, planted) == {"COPY-VALUES"}
+
+
+def test_a_nan_of_another_payload_and_sign_is_the_same_nan() -> None:
+    def copy(x, *_):
+        y = x.float()
+        return torch.where(y.isnan(), torch.tensor(-float("nan")), y)
+
+    assert (
+        violated(copy, call(specials=(Special("first", "nan"), Special("last", "-nan")))) == set()
+    )
+
+
+def test_a_wrong_value_is_explained_by_where_it_belongs() -> None:
+    wrong = judge(implementation(lambda x, *_: x.float().flip(1)), case(call()), CPU).found[0]
+    assert wrong.expected == "1.0 (0x3f800000) at [0, 0]"
+    assert "3.0 (0x40400000), which belongs at [0, 2]" in wrong.observed
+
+
+def test_a_stale_cell_is_explained() -> None:
+    wrong = judge(implementation(lambda x, b, v: b), case(EXACT), CPU).found[0]
+    assert "what the buffer held before" in wrong.observed
+
+
+def test_a_result_over_dlpack_is_the_buffer() -> None:
+    def copy(x, b, v):
+        return torch.from_dlpack(b.copy_(x))
+
+    assert violated(copy, EXACT) == set()
+    assert violated(copy, STRIDED) == set()
+
+
+def test_interleaved_memory_is_not_shared() -> None:
+    def copy(x, b, v):
+        if b is None or b.shape == x.shape:
+            return right(x, b, v)
+        # Every other element of the storage, where the buffer has its padding.
+        gap = b.as_strided(x.shape, (b.stride(0), 1), b.storage_offset() + b.shape[1])
+        return gap.copy_(x)
+
+    interleaved = call(2, 2, buffer=Matrix(4, 3, layout=Layout(pad=2)))
+    assert violated(copy, interleaved) == {"COPY-UNTOUCHED"}
+
+
+def test_a_raise_that_wrote_is_seen() -> None:
+    def copy(x, b, v):
+        b.zero_()
+        raise ValueError
+
+    assert violated(copy, MISFIT) == {"COPY-TOTAL", "COPY-UNTOUCHED"}
+    assert violated(copy, REFUSAL) == {"COPY-DTYPE-GUARD", "COPY-UNTOUCHED"}
+
+
+def test_a_refused_layout_warns_and_a_refusal_that_wrote_fails() -> None:
+    columns = call(buffer=Matrix(2, 3, layout=Layout("columns")))
+
+    def refuses(x, b, v):
+        if b.stride(1) != 1:
+            raise ValueError
+        return right(x, b, v)
+
+    def writes(x, b, v):
+        b.zero_()
+        return refuses(x, b, v)
+
+    levels = [
+        judge(implementation(f), case(columns), CPU).found[0].level for f in (refuses, writes)
+    ]
+    assert levels == ["SHOULD", "MUST"]
+
+
+def test_an_implementation_that_always_raises_is_not_blamed_for_a_layout() -> None:
+    def copy(*_):
+        raise ValueError
+
+    columns = call(buffer=Matrix(2, 3, layout=Layout("columns")))
+    assert violated(copy, columns) == set()  # without the layout it fails too: COPY-TOTAL's
+
+
+def test_what_fails_in_a_mode_alone_belongs_to_the_mode() -> None:
+    def copy(x, b, v):
+        return right(x, b, v) if torch.is_grad_enabled() else x.float() + 1
+
+    assert violated(copy, call(mode="no_grad")) == {"COPY-MODES"}
+    assert violated(lambda x, b, v: x.float() + 1, call(mode="no_grad")) == {"COPY-VALUES"}
+
+
+def test_freshness_informs_unless_it_is_promised() -> None:
+    shared, promise = case(call(dtype="float32")), Contract(fresh=True)
+    kept = Implementation(spec=None, qualified_name="x", copy=right, contract=promise)
+    assert [f.level for f in judge(implementation(right), shared, CPU).found] == ["MAY"]
+    assert [f.level for f in judge(kept, shared, CPU).found] == ["MUST"]
+
+
+@pytest.mark.parametrize("patched", ["copy_", "equal", "clone", "all", "isnan", "view"])
+def test_an_implementation_that_patches_torch_does_not_blind_the_judge(
+    monkeypatch, patched
+) -> None:
+    def copy(x, b, v):
+        monkeypatch.setattr(torch.Tensor, patched, lambda self, *_, **__: self)
+        return torch.zeros(x.shape)
+
+    try:
+        seen = violated(copy, call())
+    finally:
+        monkeypatch.undo()
+    assert "COPY-VALUES" in seen
+
+
+def test_an_earlier_result_that_changes_is_impure() -> None:
+    scratch = torch.empty(2, 3)
+
+    def copy(x, b, v):
+        return scratch.copy_(x)
+
+    assert "COPY-PURE" in violated(copy, call(), call(seed=1))
+
+
+def test_the_buffer_of_another_call_must_not_change() -> None:
+    buffers = []
+
+    def copy(x, b, v):
+        buffers.append(b)
+        buffers[0].copy_(x)
+        return b.copy_(x)
+
+    assert "COPY-PURE" in violated(copy, EXACT, call(buffer=Matrix(2, 3), seed=1))
