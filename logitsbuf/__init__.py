@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from logitsbuf.api import Report, ViolationError, check
     from logitsbuf.contract import Contract
     from logitsbuf.reference import copy_logits_to_buffer
+    from logitsbuf.replay import replay
 
 __version__ = "0.1.0"
 
-__all__ = ["Contract", "Report", "ViolationError", "check", "copy_logits_to_buffer"]
+__all__ = ["Contract", "Report", "ViolationError", "check", "copy_logits_to_buffer", "replay"]
 
 _HOMES = {
     "Contract": "logitsbuf.contract",
@@ -23,6 +24,7 @@ _HOMES = {
     "ViolationError": "logitsbuf.api",
     "check": "logitsbuf.api",
     "copy_logits_to_buffer": "logitsbuf.reference",
+    "replay": "logitsbuf.replay",
 }
 
 
@@ -33,5 +35,5 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
+    globals()[name] = value  # a submodule of the same name must not hide it
     return value

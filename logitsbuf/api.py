@@ -25,10 +25,11 @@ class ViolationError(AssertionError):
 class Report:
     """What a check found.
 
-    rows: the verdict per invariant. findings: every violation, reduced and confirmed.
+    implementation: the text that names it, None for an object. rows: the verdict per invariant.
+    findings: every violation, reduced and confirmed.
     """
 
-    implementation: str
+    implementation: str | None
     records: tuple[Record, ...]
     rows: tuple[Row, ...]
     strict: bool = False
@@ -77,8 +78,7 @@ def check(
     with Runner(target, where, options) as runner:
         records = tuple(runner.run(scenario) for scenario in scenarios_for(scenarios))
     rows = table(records, options.only)
-    name = target.spec or target.qualified_name
-    return Report(implementation=name, records=records, rows=rows, strict=strict)
+    return Report(implementation=target.spec, records=records, rows=rows, strict=strict)
 
 
 def _implementation(target: Any, device: str, contract: Contract | None) -> Implementation:

@@ -36,6 +36,11 @@ POISONS: tuple[Poison, ...] = get_args(Poison)
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 
 
+PATTERNS_SEED = -1
+"""A seed that fills with bit patterns instead of ordinary values: every one of an 8- or 16-bit
+format in order, a sample over the whole range of a wider one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where the elements of a ``[rows, columns]`` tensor lie in its storage, in elements.

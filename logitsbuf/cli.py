@@ -95,9 +95,9 @@ def _check(parsed: argparse.Namespace) -> int:
         repro_dir=parsed.repro_dir,
     )
     if parsed.replay is not None:
-        from logitsbuf.replay import replay
+        from logitsbuf.replay import print_replay
 
-        return replay(request, parsed.replay)
+        return print_replay(request, parsed.replay)
     from logitsbuf.checkrun import check
 
     return check(request, workers=parsed.workers, select=parsed.select)

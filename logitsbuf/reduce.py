@@ -12,9 +12,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from logitsbuf.case import Call, Case, Layout, Matrix, last_alone, without_call
+from logitsbuf.case import (
+    PATTERNS_SEED,
+    Call,
+    Case,
+    Layout,
+    Matrix,
+    Special,
+    last_alone,
+    without_call,
+)
 from logitsbuf.caseformat import check
 from logitsbuf.errors import UsageError
+from logitsbuf.formats import FORMATS
 
 Fails = Callable[[Case], bool]
 
@@ -136,6 +146,9 @@ def _plainer_calls(call: Call) -> Iterator[Call]:
 
 
 def _plainer_seeds(call: Call) -> Iterator[Call]:
+    if call.seed == PATTERNS_SEED:  # a special says in a word what a pattern says in bits
+        for value in FORMATS[call.logits.dtype].specials:
+            yield replace(call, seed=0, specials=(Special("first", value),))
     if call.seed:
         yield replace(call, seed=0)
     if call.seed > 1:

@@ -1,38 +1,66 @@
-"""``logitsbuf check IMPL --replay JSON``: one case in a process in which nothing was called yet.
+"""One case again, in a process in which the implementation was not called yet.
 
 The very mechanism that confirmed the case when it was found.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from logitsbuf.case import Case
 from logitsbuf.caseformat import from_json
 from logitsbuf.devices import resolve_device
+from logitsbuf.judge import Found
 from logitsbuf.options import Request
-from logitsbuf.pristine import Crashed, Pristine
-from logitsbuf.resolve import resolve
+from logitsbuf.pristine import Crashed, First, Pristine
+from logitsbuf.resolve import from_object, resolve
 from logitsbuf.spec import BY_ID
 
 
-def replay(request: Request, text: str) -> int:
+def replay(
+    implementation: Callable[..., Any] | str | object, text: str, *, device: str | None = None
+) -> tuple[Found, ...]:
+    """What a case (JSON, as a report prints it) violates; empty if it violates nothing.
+
+    implementation and device: as for :func:`logitsbuf.check`. UsageError for a text that is no
+    case.
+    """
+    return _found(implementation, from_json(text), device)
+
+
+def _found(implementation: Any, case: Case, device: str | None) -> tuple[Found, ...]:
+    where = resolve_device(device)
+    by_name = isinstance(implementation, str)
+    target = resolve(implementation, str(where)) if by_name else from_object(implementation, None)
+    with Pristine(target, where) as pristine:
+        answer = pristine.replay((case,), None)
+    if isinstance(answer, Crashed):
+        return (_crash(answer),)
+    return answer.found if isinstance(answer, First) else ()
+
+
+def _crash(crashed: Crashed) -> Found:
+    return Found(
+        invariant="COPY-TOTAL",
+        level="MUST",
+        call=0,
+        expected="a tensor",
+        observed=f"{crashed.how} during the calls",
+        cause="COPY-TOTAL",
+    )
+
+
+def print_replay(request: Request, text: str) -> int:
     """Print what the case shows; 1 if it violates a MUST (``--strict``: or a SHOULD), else 0."""
     case = from_json(text)
-    device = resolve_device(request.device)
-    implementation = resolve(request.implementation, str(device))
-    with Pristine(implementation, device) as pristine:
-        answer = pristine.replay((case,), None)
+    found = _found(request.implementation, case, request.device)
+    if request.only:
+        found = tuple(fault for fault in found if fault.invariant in request.only)
     print(case)
-    if isinstance(answer, Crashed):
-        print(f"COPY-TOTAL (MUST) violated: {answer.how} during the calls")
-        return 1
-    found = [
-        f
-        for f in (answer.found if answer else ())
-        if not request.only or f.invariant in request.only
-    ]
     for fault in found:
-        print(f"{fault.invariant} ({fault.level}) violated, call {fault.call}")
-        print(f"  {BY_ID[fault.invariant].statement}")
-        print(f"  expected: {fault.expected}\n  observed: {fault.observed}")
+        print(f"{fault.invariant} ({fault.level}) violated: {BY_ID[fault.invariant].statement}")
+        print(f"  expected: {fault.expected}\n  observed: {fault.observed} (call {fault.call})")
     if not found:
         print("nothing is violated")
     failing = {"MUST", "SHOULD"} if request.strict else {"MUST"}

@@ -13,12 +13,8 @@ from functools import cache
 import torch
 
 from logitsbuf import torchrefs as t
-from logitsbuf.case import Call, Matrix, Special
+from logitsbuf.case import PATTERNS_SEED, Call, Matrix, Special
 from logitsbuf.formats import FORMATS, Format
-
-PATTERNS_SEED = -1
-"""A seed that fills with bit patterns instead of ordinary values: every one of an 8- or 16-bit
-format in order, a sample over the whole range of a wider one."""
 
 _WINDOWS = 9973  # distance between the windows of two seeds, a prime
 _REACH = 40  # ordinary values of wide formats lie in 2**±_REACH: beyond float16, far from the ends
@@ -80,7 +76,7 @@ def _table(dtype: str, seed: int, count: int, device: torch.device) -> t.Tensor:
     index = t.arange(count, dtype=torch.int64, device=device)
     if seed == 0:
         return t.to(index % fmt.exact_integers + 1, t.torch_dtype(dtype))
-    bits = _patterns(index, fmt) if seed < 0 else _ordinary(index, fmt)
+    bits = _patterns(index, fmt) if seed == PATTERNS_SEED else _ordinary(index, fmt)
     return t.view(t.to(bits, t.INTEGERS[fmt.bits]), t.torch_dtype(dtype))
 
 

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from verbs import CPU, call, case
 
 from logitsbuf.arena import POISON_BYTES, allocate, build
-from logitsbuf.case import PLACES, Call, Layout, Matrix, Special
+from logitsbuf.case import PATTERNS_SEED, PLACES, Call, Layout, Matrix, Special
 from logitsbuf.formats import FORMATS, LOGITS_DTYPES
 from logitsbuf.observation import elements
 from logitsbuf.oracle import widening_table
 from logitsbuf.strategies import relation
-from logitsbuf.values import PATTERNS_SEED
 
 
 @pytest.mark.parametrize("kind", ["rows", "columns", "step", "repeat", "overlap"])

@@ -10,11 +10,13 @@ from logitsbuf.selfcheck import killers, self_check
 from logitsbuf.spec import BY_ID
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", known_bad(), ids=lambda mutant: mutant.name)
 def test_a_wrong_implementation_is_refuted_by_what_it_declares(mutant) -> None:
     assert killers(mutant, max_examples=5, seed=3) == mutant.kills
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", known_good(), ids=lambda mutant: mutant.name)
 def test_a_right_implementation_is_not_flagged(mutant) -> None:
     assert killers(mutant, max_examples=30, seed=4) == mutant.kills

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import torch
 
 from logitsbuf.arena import GUARD, allocate
-from logitsbuf.case import Call, Matrix
+from logitsbuf.case import PATTERNS_SEED, Call, Matrix
 from logitsbuf.formats import FORMATS
-from logitsbuf.values import PATTERNS_SEED, fill
+from logitsbuf.values import fill
 
 _SHOWN = 64
 """Cells up to which the values are written out."""
@@ -95,12 +95,21 @@ def _values(call: Call) -> str:
         return f"torch.tensor({_written(call)}, dtype=torch.{matrix.dtype}, device=device)"
     reshaped = f".reshape({shape})" if shape else ""
     if call.seed == PATTERNS_SEED:
-        bits = FORMATS[matrix.dtype].bits
-        integer = "uint8" if bits == 8 else f"int{bits}"
-        patterns = f"torch.arange({count}, device=device).to(torch.{integer})"
-        return f"{patterns}.view(torch.{matrix.dtype}){reshaped}"
+        return f"{_patterns(matrix, count)}.view(torch.{matrix.dtype}){reshaped}"
     numbers = f"(torch.arange({count}, device=device) % 251 + 1)"
     return f"{numbers}.to(torch.{matrix.dtype}){reshaped}"
+
+
+def _patterns(matrix: Matrix, count: int) -> str:
+    """The formula of :func:`logitsbuf.values.fill` for patterns, as text."""
+    bits, cells = FORMATS[matrix.dtype].bits, f"torch.arange({count}, device=device)"
+    formulas = {
+        8: cells,
+        16: cells,
+        32: f"({cells} * 2654435761 % 2**32)",
+        64: f"({cells} % 300 + 863 << 52 | {cells} * 2654435761 % 2**32 << 20)",
+    }
+    return f"{formulas[bits]}.to(torch.{'uint8' if bits == 8 else f'int{bits}'})"
 
 
 def _written(call: Call) -> str:

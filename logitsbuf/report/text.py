@@ -44,10 +44,13 @@ def _row_text(row: Row, width: int) -> str:
 
 def findings_text(
     findings: Iterable[Finding],
-    implementation: str,
+    implementation: str | None,
     scripts: Mapping[Case, str] | None = None,
 ) -> str:
-    """A block for each scenario and reduced case: sentences, what was seen, how to see it again."""
+    """A block for each scenario and reduced case: sentences, what was seen, how to see it again.
+
+    implementation: the text that names it, None for one that was handed over as an object.
+    """
     shown = [f for f in findings if f.level != "MAY"]
     blocks = [
         _block(list(group), implementation, (scripts or {}).get(case))
@@ -63,7 +66,7 @@ def _sorted(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda f: (order[f.scenario], cases[f.scenario, f.case]))
 
 
-def _block(findings: list[Finding], implementation: str, script: str | None) -> str:
+def _block(findings: list[Finding], implementation: str | None, script: str | None) -> str:
     case = findings[0].case
     lines = [f"{findings[0].scenario}:"]
     for finding in findings:
@@ -82,6 +85,8 @@ def _finding_lines(finding: Finding) -> list[str]:
     return [*lines, f"    note:     {finding.note}"] if finding.note else lines
 
 
-def replay_command(implementation: str, case: Case) -> str:
-    """The command that makes this case's calls in a process of its own."""
+def replay_command(implementation: str | None, case: Case) -> str:
+    """What makes this case's calls again, in a process in which nothing was called yet."""
+    if implementation is None:
+        return f"logitsbuf.replay(fn, {to_json(case)!r})"
     return f"logitsbuf check {shlex.quote(implementation)} --replay {shlex.quote(to_json(case))}"
