@@ -20,8 +20,8 @@ from logitsbuf.errors import HarnessError, UsageError
 from logitsbuf.options import Request
 from logitsbuf.verdict import Record
 
-CONFORMS, VIOLATION, USAGE, HARNESS = 0, 1, 2, 3
-"""Exit codes; 4 is a lost device. Anything unforeseen is 3."""
+CONFORMS, VIOLATION = 0, 1
+"""Exit codes; the others belong to errors (:mod:`logitsbuf.errors`), anything unforeseen is 3."""
 
 _NOTHING_COLLECTED = 5  # pytest's
 
@@ -31,12 +31,14 @@ class Journal:
     """What a child left behind.
 
     running: the cases that processes were making when they ended, by worker.
-    footer: pytest's exit status, None if the child did not get that far.
+    footer: pytest's exit status, None if the child did not get that far. refused: the exit code
+    that a child chose which could not begin.
     """
 
     records: tuple[Record, ...]
     running: tuple[Case, ...]
     footer: int | None
+    refused: int | None
 
 
 def check(request: Request, *, workers: str | None, select: str | None) -> int:
@@ -46,8 +48,8 @@ def check(request: Request, *, workers: str | None, select: str | None) -> int:
             _command(request, workers, select), env=_environment(folder), check=False
         ).returncode
         journal = read_journal(Path(folder))
-    if status in (USAGE, HARNESS) and not journal.records and not journal.running:
-        return status  # the child has said why: a wrong name, an engine that cannot run
+    if journal.refused is not None:
+        return journal.refused  # the child has said why: a wrong name, an engine that cannot run
     records = (*journal.records, *_settled_crashes(request, journal))
     return _report(request, records, journal, status)
 
@@ -113,12 +115,16 @@ def read_journal(folder: Path) -> Journal:
         line for path in folder.glob("records-*.jsonl") for line in path.read_text().splitlines()
     ]
     running = [path.read_text() for path in folder.glob("running-*.json")]
-    footer = folder / "finished"
     return Journal(
         records=tuple(Record.from_json(line) for line in lines),
         running=tuple(from_json(text) for text in running if text),
-        footer=int(footer.read_text()) if footer.exists() else None,
+        footer=_number_in(folder / "finished"),
+        refused=_number_in(folder / "refused"),
     )
+
+
+def _number_in(path: Path) -> int | None:
+    return int(path.read_text()) if path.exists() else None
 
 
 def _settled_crashes(request: Request, journal: Journal) -> list[Record]:

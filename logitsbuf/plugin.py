@@ -146,7 +146,9 @@ class _Controller:
             device = resolve_device(self._request.device)
             implementation = resolve(self._request.implementation, str(device))
         except LogitsbufError as error:
-            pytest.exit(f"logitsbuf: {error}", returncode=error.exit_code)
+            if folder := os.environ.get(JOURNAL):
+                Path(folder, "refused").write_text(str(error.exit_code))
+            raise pytest.UsageError(f"logitsbuf: {error}") from None
         return header(self._request, implementation, device)
 
     def _runs_properties(self) -> bool:

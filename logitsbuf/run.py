@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.database import ExampleDatabase
+from hypothesis.strategies import SearchStrategy
 
 from logitsbuf import interrupt
 from logitsbuf.case import Case
@@ -25,6 +26,7 @@ from logitsbuf.confirm import Settler
 from logitsbuf.errors import HarnessError, UsageError
 from logitsbuf.implementation import Implementation
 from logitsbuf.judge import Found, Key, judge, promoted
+from logitsbuf.memory import Memory
 from logitsbuf.pristine import Pristine, prepare_process
 from logitsbuf.scenarios import SCENARIOS, Scenario
 from logitsbuf.verdict import Finding, Record
@@ -37,14 +39,14 @@ class Options:
     """How to run.
 
     max_examples: drawn by Hypothesis for each scenario, after the sweep. seed: None lets
-    Hypothesis choose. only: invariants to judge, empty for all. database: where Hypothesis keeps
-    failing examples of a scenario. started: told of each case before its first call.
+    Hypothesis choose. only: invariants to judge, empty for all. database: where counterexamples
+    are kept for the next run. started: told of each case before its first call.
     """
 
     max_examples: int = DEFAULT_EXAMPLES
     seed: int | None = None
     only: frozenset[str] = frozenset()
-    database: Callable[[str], ExampleDatabase | None] = lambda scenario: None
+    database: ExampleDatabase | None = None
     started: Callable[[Case], None] = lambda case: None
 
 
@@ -62,6 +64,7 @@ class Runner:
         self._device = device
         self._options = options
         self._history: list[Case] = []
+        self.memory = Memory(options.database)
         # The zygote gets the bare function: it is forked now, and has no past.
         self._pristine = Pristine(implementation, device)
         self._settler = Settler(self._pristine, self._history)
@@ -85,6 +88,7 @@ class Runner:
         """Sweep and search one scenario. HarnessError if the implementation was never called."""
         calls, started = self._calls, time.perf_counter()
         search = _Search(self, scenario)
+        search.remember()
         search.sweep()
         search.explore()
         if self._calls == calls:
@@ -123,10 +127,18 @@ class _Search:
         self._runner = runner
         self._scenario = scenario
         self._muted: set[Key] = set()
-        self._fresh = False
+        self._shown: Case | None = None
         self.examples = 0
         self.exercised: Counter[str] = Counter()
         self.findings: list[Finding] = []
+
+    def remember(self) -> None:
+        """Counterexamples of earlier runs first; what fails no more is forgotten."""
+        for case in self._runner.memory.recall(self._scenario.name):
+            found = self._judge(case)
+            self._settle(case, found)
+            if all(fault.level == "MAY" for fault in found):
+                self._runner.memory.forget(case)
 
     def sweep(self) -> None:
         for case in self._scenario.sweep():
@@ -134,44 +146,45 @@ class _Search:
 
     def explore(self) -> None:
         """Search until the budget is used up; each new kind of violation restarts the search."""
-        end = self.examples + self._runner.options.max_examples
-        while self.examples < end:
-            try:
-                self._hypothesis(end - self.examples)
-            except Exception:
-                # Hypothesis reports the example that failed, or (an implementation with state)
-                # that it fails no more. It is on record either way; anything else is ours.
-                if not self._fresh:
-                    raise
-            else:
-                return
-
-    def _hypothesis(self, examples: int) -> None:
         strategy = self._scenario.strategy
-        if strategy is None:
+        end = self.examples + self._runner.options.max_examples
+        while strategy is not None and self.examples < end:
+            try:
+                self._hypothesis(strategy, end - self.examples)
+            except _Violated:
+                continue
             return
-        self._fresh = False
+
+    def _hypothesis(self, strategy: SearchStrategy[Case], examples: int) -> None:
+        self._shown = None
 
         def example(case: Case) -> None:
-            if self._try(case):
-                self._fresh = True
+            # Hypothesis makes the failing example once more; it is on record already.
+            if case == self._shown or self._try(case):
+                self._shown = case
                 raise _Violated
 
-        run = _settings(self._runner.options, self._scenario.name, examples)(
-            given(strategy)(example)
-        )
+        run = _settings(examples)(given(strategy)(example))
         chosen = self._runner.options.seed
         (run if chosen is None else seed(chosen + self.examples)(run))()
 
     def _try(self, case: Case) -> bool:
         """Judge a case; whether it shows a kind of violation that was not known."""
+        return self._settle(case, self._judge(case))
+
+    def _judge(self, case: Case) -> list[Found]:
         self.examples += 1
         exercised, found = self._runner.judge(case)
         self.exercised.update(exercised)
+        return found
+
+    def _settle(self, case: Case, found: list[Found]) -> bool:
         new = [f for f in found if f.key not in self._muted]
         self._muted.update(f.key for f in new)
         for fault in {f.key: f for f in reversed(new)}.values():
             self._add(self._runner.settle(case, fault))
+        if new:
+            self._runner.memory.keep(self.findings)
         return bool(new)
 
     def _add(self, findings: list[Finding]) -> None:
@@ -179,13 +192,13 @@ class _Search:
         self.findings += [f for f in findings if (f.invariant, f.level, f.status) not in known]
 
 
-def _settings(options: Options, scenario: str, examples: int) -> settings:
+def _settings(examples: int) -> settings:
     return settings(
         settings.default,
         max_examples=examples,
         deadline=None,
-        database=options.database(scenario),
-        phases=(Phase.explicit, Phase.reuse, Phase.generate),
+        database=None,  # the runner remembers cases, which outlive a change of strategy
+        phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
         verbosity=Verbosity.quiet,
         print_blob=False,

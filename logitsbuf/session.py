@@ -8,6 +8,7 @@ implementation that ends the process loses nothing but its own excuse.
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 from hypothesis import settings
@@ -25,8 +26,6 @@ from logitsbuf.run import DEFAULT_EXAMPLES, Options, Runner
 from logitsbuf.scenarios import SCENARIOS
 from logitsbuf.verdict import Record, conforms
 
-DATABASE = Path(".hypothesis") / "logitsbuf"
-
 
 class Session:
     """Runs scenarios of one request in this process. Close it when done."""
@@ -40,7 +39,7 @@ class Session:
             max_examples=request.max_examples or DEFAULT_EXAMPLES,
             seed=request.seed,
             only=frozenset(request.only),
-            database=self._database,
+            database=_database(request.implementation),
             started=self._started,
         )
         self._runner = Runner(self.implementation, self.device, options)
@@ -61,19 +60,21 @@ class Session:
         if self._journal is not None:
             self._journal.started(case)
 
-    def _database(self, scenario: str) -> ExampleDatabase | None:
-        """Failing examples by implementation and scenario, unless the user's profile has none."""
-        if settings.default is None or settings.default.database is None:
-            return None
-        digest = hashlib.sha256(self.request.implementation.encode()).hexdigest()[:16]
-        return DirectoryBasedExampleDatabase(DATABASE / digest / scenario)
-
     def failure(self, record: Record) -> str | None:
         """Every finding of a record as text, None if it conforms. Scripts are written if asked."""
         scripts = write_scripts(record.findings, self.request, self.device)
         if conforms(record.findings, strict=self.request.strict):
             return None
         return findings_text(record.findings, self.request.implementation, scripts)
+
+
+def _database(implementation: str) -> ExampleDatabase | None:
+    """Counterexamples by implementation, unless the user's profile keeps none (as under CI)."""
+    if settings.default is None or settings.default.database is None:
+        return None
+    root = Path(os.environ.get("HYPOTHESIS_STORAGE_DIRECTORY", ".hypothesis"))
+    digest = hashlib.sha256(implementation.encode()).hexdigest()[:16]
+    return DirectoryBasedExampleDatabase(root / "logitsbuf" / digest)
 
 
 class Journal:

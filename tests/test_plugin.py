@@ -46,26 +46,9 @@ def test_another_implementation_is_judged(tmp_path: Path, how: str) -> None:
 def test_an_unknown_implementation_is_one_message() -> None:
     run = properties("--impl", "nowhere:fn", "-n", "2")
     assert run.returncode != 0
-    assert run.stdout.count("importing nowhere failed") + run.stderr.count("importing nowhere") == 1
+    assert (run.stdout + run.stderr).count("importing nowhere failed") == 1
 
 
 def test_hypothesis_seed_and_derandomized_profiles_are_left_to_hypothesis() -> None:
     run = properties("-k", "test_exact", "--hypothesis-seed", "3")
     assert "seed: chosen by Hypothesis" in run.stdout
-
-
-def test_failing_examples_are_kept_by_implementation(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from logitsbuf import copy_logits_to_buffer as right\n"
-        "def fn(x, b, v):\n"
-        "    y = right(x, b, v)\n"
-        "    return y + 1 if x.shape[1] == 37 else y\n"
-    )
-    (tmp_path / "conftest.py").write_text("pytest_plugins = ['logitsbuf.plugin']\n")
-    run = properties(
-        *("--impl", "mine:fn", "-k", "no_buffer", "--max-examples", "400", "--rootdir", "."),
-        cwd=tmp_path,
-        PYTHONPATH=f"{tmp_path}:{ROOT}",
-        CI="",
-    )
-    assert run.returncode == 1, run.stdout
