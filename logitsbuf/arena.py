@@ -7,6 +7,7 @@ inputs alike.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -27,13 +28,15 @@ POISON_BYTES: dict[Poison, int] = {"finite": 0xA5, "nan": 0xFF, "large": 0x7E}
 class Block:
     """One tensor and the storage around it.
 
-    storage: uint8, one-dimensional, all bytes including guards.
+    storage: uint8, one-dimensional, all bytes including guards. tensor: what the implementation
+    gets, and may disfigure. own: the same elements, never handed out.
     front: bytes from the storage's start to the first element.
     """
 
     matrix: Matrix
     storage: t.Tensor
     tensor: t.Tensor
+    own: t.Tensor
     front: int
 
     def raw(self) -> bytes:
@@ -42,10 +45,21 @@ class Block:
 
     def prefix(self, matrix: Matrix) -> Block:
         """The same memory as a tensor of no more rows; the very tensor for as many."""
-        if matrix == self.matrix:
+        if matrix == self.matrix and not self.disfigured():
             return self
-        view = t.as_strided(self.tensor, matrix.shape, matrix.strides)
-        return Block(matrix, self.storage, view, self.front)
+        return Block(matrix, self.storage, self._view(matrix), self._view(matrix), self.front)
+
+    def _view(self, matrix: Matrix) -> t.Tensor:
+        return t.as_strided(self.own, matrix.shape, matrix.strides)
+
+    def disfigured(self) -> tuple[str, ...]:
+        """What the tensor that was handed out is not any more, apart from its elements."""
+        given, own = self.tensor, self.own
+        if (given.shape, t.stride(given), given.dtype) != (own.shape, t.stride(own), own.dtype):
+            return (f"is now {given.dtype}{list(given.shape)} with strides {list(given.stride())}",)
+        moved = t.data_ptr(given) != t.data_ptr(own)
+        grad = ("requires grad now",) if given.requires_grad else ()
+        return (*grad, *(("lies elsewhere now",) if moved else ()))
 
 
 @dataclass(frozen=True)
@@ -65,14 +79,18 @@ def allocate(matrix: Matrix, device: torch.device) -> Block:
     storage = t.empty(front + matrix.span * itemsize + back, dtype=torch.uint8, device=device)
     typed = t.view(storage, t.torch_dtype(matrix.dtype))
     tensor = t.as_strided(typed, matrix.shape, matrix.strides, front // itemsize)
-    return Block(matrix, storage, tensor, front)
+    own = t.as_strided(typed, matrix.shape, matrix.strides, front // itemsize)
+    return Block(matrix, storage, tensor, own, front)
 
 
-def build(case: Case, index: int, earlier: list[Arguments], device: torch.device) -> Arguments:
+def build(
+    case: Case, index: int, earlier: Mapping[int, Arguments], device: torch.device
+) -> Arguments:
     """The arguments of one call of a case, filled; storages of earlier calls are used again."""
     call = case.calls[index]
     with torch.inference_mode(call.mode == "inference_tensors"):
-        logits = _block(call.logits, call.logits_of, [a.logits for a in earlier], device)
+        blocks = {i: a.logits for i, a in earlier.items()}
+        logits = _block(call.logits, call.logits_of, blocks, device)
         buffer = _buffer(call, earlier, device)
         _fill(call, logits, buffer)
     if buffer is None or call.sharing == "separate":
@@ -80,25 +98,27 @@ def build(case: Case, index: int, earlier: list[Arguments], device: torch.device
     return Arguments(_shared(call, buffer), buffer)
 
 
-def _block(matrix: Matrix, reused: int | None, earlier: list[Block], device: torch.device) -> Block:
+def _block(
+    matrix: Matrix, reused: int | None, earlier: Mapping[int, Block], device: torch.device
+) -> Block:
     return allocate(matrix, device) if reused is None else earlier[reused].prefix(matrix)
 
 
-def _buffer(call: Call, earlier: list[Arguments], device: torch.device) -> Block | None:
+def _buffer(call: Call, earlier: Mapping[int, Arguments], device: torch.device) -> Block | None:
     if call.buffer is None:
         return None
-    blocks = [a.buffer or a.logits for a in earlier]
+    blocks = {i: a.buffer or a.logits for i, a in earlier.items()}
     return _block(call.buffer, call.buffer_of, blocks, device)
 
 
 def _fill(call: Call, logits: Block, buffer: Block | None) -> None:
     poison = POISON_BYTES[call.poison]
     t.fill_(logits.storage, poison)
-    fill(logits.tensor, call)
+    fill(logits.own, call)
     if buffer is not None:
         t.fill_(buffer.storage, poison)
         if call.sharing != "separate":
-            fill(buffer.tensor, call)
+            fill(buffer.own, call)
 
 
 def _shared(call: Call, buffer: Block) -> Block:
@@ -108,4 +128,4 @@ def _shared(call: Call, buffer: Block) -> Block:
         tensor = t.as_strided(tensor, tensor.shape, tensor.stride(), tensor.storage_offset())
     elif call.sharing == "dlpack":
         tensor = t.from_dlpack(tensor)
-    return Block(buffer.matrix, buffer.storage, tensor, buffer.front)
+    return Block(buffer.matrix, buffer.storage, tensor, buffer.own, buffer.front)

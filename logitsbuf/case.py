@@ -135,6 +135,8 @@ class Call:
     sharing: other than ``separate``, the logits are the buffer.
     logits_of, buffer_of: in a sequence, the earlier call whose storage is used again (with new
         content), at the same address and with no more rows.
+    freed: the tensors and results of earlier calls are freed before this one, so that an allocator
+        may give their addresses again.
     """
 
     logits: Matrix
@@ -147,6 +149,7 @@ class Call:
     sharing: Sharing = "separate"
     logits_of: int | None = None
     buffer_of: int | None = None
+    freed: bool = False
 
     @property
     def narrowed(self) -> tuple[int, int]:

@@ -13,11 +13,13 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 
-from logitsbuf.case import PLACES, Call, Case, Layout, Matrix, Special
+from logitsbuf.case import PATTERNS_SEED, PLACES, Call, Case, Layout, Matrix, Special
 from logitsbuf.errors import UsageError
 from logitsbuf.formats import FORMATS
 
 MOST_CALLS = 1_000_000
+MOST_CELLS = 1 << 28
+"""What a replay may ask for: a typing error must not ask for more memory than there is."""
 
 
 def to_json(case: Case) -> str:
@@ -32,7 +34,7 @@ def from_json(text: str) -> Case:
     """Read what :func:`to_json` wrote. UsageError on anything else."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"the case is not JSON ({error}); expected what a report printed"
         ) from None
@@ -136,6 +138,8 @@ def _matrix_problem(matrix: Matrix) -> str | None:
         return f"shape {list(matrix.shape)}; expected rows >= 0 and columns >= 1"
     if matrix.layout.pad < 0 or matrix.layout.offset < 0:
         return f"layout {matrix.layout}; expected pad and offset >= 0"
+    if max(matrix.span, matrix.rows * matrix.columns) > MOST_CELLS:
+        return f"shape {list(matrix.shape)}; expected at most {MOST_CELLS} cells"
     if matrix.dtype not in FORMATS:
         return f"dtype {matrix.dtype!r}; expected one of {sorted(FORMATS)}"
     return None
@@ -149,8 +153,10 @@ def _call_problem(call: Call) -> str | None:
         return f"specials at {misplaced}; expected one of {PLACES} or a cell of the logits"
     if not known:
         return f"logits of {call.logits.dtype}; expected a floating dtype"
-    if call.vocab_size < 1:
-        return f"vocab_size {call.vocab_size}; expected at least 1"
+    if not 1 <= call.vocab_size < 1 << 63:
+        return f"vocab_size {call.vocab_size}; expected at least 1 and 64 bits"
+    if not PATTERNS_SEED <= call.seed < 1 << 63:
+        return f"seed {call.seed}; expected at least {PATTERNS_SEED} and 64 bits"
     if call.buffer is not None and call.buffer.layout.overlapping:
         return "a buffer whose rows overlap; outside the contract"
     if call.sharing != "separate" and not _shareable(call):
@@ -173,6 +179,8 @@ def _reuse_problem(case: Case, index: int, earlier: int | None, name: str) -> st
         return None
     if not 0 <= earlier < index:
         return f"{name}_of {earlier}; expected an earlier call"
+    if any(call.freed for call in case.calls[earlier + 1 : index + 1]):
+        return f"{name}_of {earlier}, which was freed in between"
     mine, theirs = getattr(case.calls[index], name), getattr(case.calls[earlier], name)
     if mine is None or theirs is None or not _fits(mine, theirs):
         return f"{name}_of {earlier}, which has other columns, dtype or layout, or fewer rows"
@@ -223,4 +231,5 @@ def _extras(call: Call) -> list[str]:
     extras = [f"{special.value} at {special.place}" for special in call.specials]
     extras += [f"seed {call.seed}"] if call.seed else []
     extras += [f"{call.poison} poison"] if call.poison != "finite" else []
-    return extras + ([f"under {call.mode}"] if call.mode != "plain" else [])
+    extras += [f"under {call.mode}"] if call.mode != "plain" else []
+    return extras + (["what came before freed"] if call.freed else [])

@@ -23,7 +23,10 @@ from logitsbuf.verdict import Record
 CONFORMS, VIOLATION = 0, 1
 """Exit codes; the others belong to errors (:mod:`logitsbuf.errors`), anything unforeseen is 3."""
 
-_NOTHING_COLLECTED = 5  # pytest's
+_PYTEST_USAGE, _NOTHING_COLLECTED = 4, 5
+
+RESTARTS = 2
+"""After a crash the rest of the suite is run in a new child, this often."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,26 +35,41 @@ class Journal:
 
     running: the cases that processes were making when they ended, by worker.
     footer: pytest's exit status, None if the child did not get that far. refused: the exit code
-    that a child chose which could not begin.
+    that a child chose which could not begin. resolving: whether the implementation was still being
+    imported. troubles: what the harness says of itself.
     """
 
     records: tuple[Record, ...]
     running: tuple[Case, ...]
     footer: int | None
     refused: int | None
+    resolving: bool
+    troubles: tuple[str, ...]
 
 
 def check(request: Request, *, workers: str | None, select: str | None) -> int:
     """Run the suite in a child and report; the exit code."""
+    command = _command(request, workers, select)
+    records: list[Record] = []
+    for _ in range(1 + RESTARTS):
+        status, journal = _run(command, done={record.scenario for record in records})
+        if journal.refused is not None:
+            return journal.refused  # the child has said why: a wrong name, an engine without triton
+        if journal.resolving and journal.footer is None:
+            raise UsageError(f"importing {request.implementation} ended the process")
+        crashes = [_settled_crash(request, case) for case in journal.running]
+        records += [*journal.records, *crashes]
+        if not crashes:
+            break
+    return _report(request, tuple(records), journal, status)
+
+
+def _run(command: list[str], done: set[str]) -> tuple[int, Journal]:
+    """One child, which leaves out what is done; its exit status and what it left behind."""
     with tempfile.TemporaryDirectory(prefix="logitsbuf-") as folder:
-        status = subprocess.run(
-            _command(request, workers, select), env=_environment(folder), check=False
-        ).returncode
-        journal = read_journal(Path(folder))
-    if journal.refused is not None:
-        return journal.refused  # the child has said why: a wrong name, an engine that cannot run
-    records = (*journal.records, *_settled_crashes(request, journal))
-    return _report(request, records, journal, status)
+        environment = _environment(folder) | {"LOGITSBUF_DONE": ",".join(sorted(done))}
+        status = subprocess.run(command, env=environment, check=False).returncode
+        return status, read_journal(Path(folder))
 
 
 def _command(request: Request, workers: str | None, select: str | None) -> list[str]:
@@ -82,11 +100,11 @@ def _command(request: Request, workers: str | None, select: str | None) -> list[
 
 
 def properties_folder() -> Path:
-    """Where the properties are: installed, or beside the package in a clone."""
+    """Where the properties are: beside the package in a clone, or installed with it."""
     spec = find_spec("logitsbuf_properties")
     found = [Path(p) for p in (spec.submodule_search_locations or ())] if spec else []
     clone = Path(__file__).parents[1] / "properties"
-    for folder in (*found, clone):
+    for folder in (clone, *found):
         if (folder / "test_copy.py").is_file():
             return folder
     raise HarnessError(f"the properties are neither installed nor at {clone}")
@@ -120,16 +138,13 @@ def read_journal(folder: Path) -> Journal:
         running=tuple(from_json(text) for text in running if text),
         footer=_number_in(folder / "finished"),
         refused=_number_in(folder / "refused"),
+        resolving=(folder / "resolving").exists(),
+        troubles=tuple(path.read_text() for path in folder.glob("trouble-*")),
     )
 
 
 def _number_in(path: Path) -> int | None:
     return int(path.read_text()) if path.exists() else None
-
-
-def _settled_crashes(request: Request, journal: Journal) -> list[Record]:
-    """A record for each case that a process was making when it ended."""
-    return [_settled_crash(request, case) for case in journal.running]
 
 
 def _settled_crash(request: Request, case: Case) -> Record:
@@ -167,6 +182,10 @@ def _report(request: Request, records: tuple[Record, ...], journal: Journal, sta
         return VIOLATION
     if status == _NOTHING_COLLECTED:
         raise UsageError("no scenario was selected; see `logitsbuf list`")
+    if status == _PYTEST_USAGE:
+        raise UsageError("pytest did not take the options; its message is above")
+    if journal.troubles:
+        raise HarnessError("; ".join(journal.troubles))
     if not complete:
         raise HarnessError(f"the suite ended with status {status} before it was finished")
     return CONFORMS

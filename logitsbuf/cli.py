@@ -85,6 +85,9 @@ def _add_self_check(commands: argparse._SubParsersAction[argparse.ArgumentParser
 
 def _check(parsed: argparse.Namespace) -> int:
     seed = parse_count("--seed", parsed.seed, 0)
+    if not parsed.implementation.strip():
+        raise UsageError("the implementation is empty; expected reference, pkg.mod:attr, …")
+    parse_count("-n", parsed.workers, 0)
     request = Request(
         implementation=parsed.implementation,
         device=parsed.device,

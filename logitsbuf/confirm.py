@@ -28,6 +28,7 @@ TRIES = 5
 """Replays of a case that is not stable."""
 
 _PURE = "COPY-PURE"
+_SEE_PURE = "only after earlier calls: see COPY-PURE"
 _CRASH: Key = ("COPY-TOTAL", "MUST")
 
 
@@ -74,8 +75,7 @@ class Settler:
         return not self._fails(last_alone(case), key)
 
     def _dependent(self, case: Case, found: Found) -> Finding:
-        note = "only after earlier calls: see COPY-PURE"
-        return _finding(case.scenario, case, found, "history-dependent", note)
+        return _finding(case.scenario, case, found, "history-dependent", _SEE_PURE)
 
     def _reduced(self, case: Case, key: Key) -> Case | None:
         """The smallest form that fails in new processes; quickly if the quick way holds there."""
@@ -105,7 +105,8 @@ class Settler:
         observed = f"{found.observed}, after {count - 1} earlier call{'s' * (count > 2)}"
         pure = replace(found, invariant=_PURE, level="MUST", expected=expected, observed=observed)
         self._impure_known = True
-        return [_finding(scenario, small, pure, "confirmed"), self._dependent(small, found)]
+        dependent = _finding(scenario, small, found, "history-dependent", _SEE_PURE)
+        return [_finding(small.scenario, small, pure, "confirmed"), dependent]
 
     def _without_a_case(self, case: Case, found: Found) -> list[Finding]:
         """The case alone does not fail in a new process."""
@@ -136,11 +137,12 @@ class Settler:
 
 
 def flattened(cases: Sequence[Case]) -> tuple[Call, ...]:
-    """The calls of all cases in order; references point to where the calls now are."""
+    """The calls of all cases in order, as they were made: each case freed what it had."""
     calls: list[Call] = []
     for case in cases:
         base = len(calls)
-        calls += [_moved(call, base) for call in case.calls]
+        first, *others = [_moved(call, base) for call in case.calls]
+        calls += [replace(first, freed=base > 0), *others]
     return tuple(calls)
 
 

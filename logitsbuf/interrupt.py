@@ -23,6 +23,7 @@ def reraise_if_real(error: BaseException) -> None:
 @contextmanager
 def watching() -> Iterator[None]:
     """Note interrupts while inside; does nothing off the main thread, where none arrive."""
+    _received.clear()
     previous = signal.getsignal(signal.SIGINT)
     ours = threading.current_thread() is threading.main_thread()
     if not ours or not callable(previous):
@@ -38,4 +39,3 @@ def watching() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, previous)
-        _received.clear()

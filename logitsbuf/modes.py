@@ -49,6 +49,7 @@ _WATCHED = (
     "default dtype",
     "default device",
     "autocast",
+    "deterministic algorithms",
     "torch's random state",
     "Python's random state",
     "the device's random state",
@@ -70,6 +71,7 @@ class State:
             t.default_dtype(),
             torch.get_default_device(),
             torch.is_autocast_enabled(self._device.type),
+            torch.are_deterministic_algorithms_enabled(),
             t.raw_bytes(t.rng_state()),
             random.getstate(),
             b"" if self._device.type == "cpu" else self._device_random_state(),
@@ -88,7 +90,8 @@ class State:
 
     def restore(self) -> None:
         """Put back what :meth:`changes` may have named, for the calls that follow."""
-        grad, _, dtype, _, _, torchs, pythons, _ = self._before
+        grad, _, dtype, _, _, deterministic, torchs, pythons, _ = self._before
+        torch.use_deterministic_algorithms(deterministic)
         t.set_grad_enabled(grad)
         t.set_default_dtype(dtype)
         t.set_rng_state(t.frombuffer(bytearray(torchs), dtype=torch.uint8))

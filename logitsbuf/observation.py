@@ -17,6 +17,7 @@ from logitsbuf.formats import FORMATS
 class Memory:
     """The storage of an argument before and after the call.
 
+    disfigured: what the tensor object is not any more, apart from its elements.
     front: bytes to the first element. address: of the first element, None for no elements.
     """
 
@@ -25,16 +26,23 @@ class Memory:
     address: int | None
     before: bytes
     after: bytes
+    disfigured: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
-        return self.before != self.after
+        return self.before != self.after or bool(self.disfigured)
 
     def first_change(self) -> str:
-        """Where the first changed byte lies, for people."""
+        """What the tensor itself is not any more, or where the first changed byte lies."""
+        if self.disfigured:
+            return f"the tensor itself {' and '.join(self.disfigured)}"
+        offset = self._first_changed_byte() - self.front
+        place = f"byte {offset}" if offset >= 0 else f"{-offset} bytes before"
+        return f"a write, first at {place} of its elements"
+
+    def _first_changed_byte(self) -> int:
         pairs = zip(self.before, self.after, strict=True)
-        index = next(i for i, (old, new) in enumerate(pairs) if old != new)
-        return f"{index - self.front:+d} bytes from the first element"
+        return next(i for i, (old, new) in enumerate(pairs) if old != new)
 
     def bits(self, raw: bytes) -> t.Tensor:
         """The tensor's elements in ``raw`` (before or after), as integers on the CPU."""
@@ -59,12 +67,14 @@ class Output:
     """What the implementation returned.
 
     type_name: of the Python object; the other fields are None unless it is a dense tensor.
+    unreadable: why its elements could not be read, or nothing.
     bits: int32 elements on the CPU, if it is float32 on the logits' device.
     extent: addresses of the first byte and past the last one, if it has elements and a memory.
     """
 
     type_name: str
     is_tensor: bool
+    unreadable: str = ""
     shape: tuple[int, ...] | None = None
     strides: tuple[int, ...] | None = None
     dtype: str | None = None

@@ -39,6 +39,7 @@ def observe(copy: CopyFunction, case: Case, device: torch.device) -> tuple[Obser
     session = _Session(copy, case, device)
     for index in range(len(case.calls)):
         session.make(index)
+    torch.set_default_device(None)  # one that the implementation left slows every operator down
     return session.released()
 
 
@@ -60,13 +61,16 @@ class _Session:
         self._copy = copy
         self._case = case
         self._device = device
-        self._arguments: list[Arguments] = []
-        self._results: list[t.Tensor | None] = []
+        self._arguments: dict[int, Arguments] = {}
+        self._results: dict[int, t.Tensor] = {}
+        self._watched: list[tuple[str, Any]] = []
         self._facts: list[dict[str, Any]] = []
 
     def make(self, index: int) -> None:
         """Build the arguments of a call, make it, and keep what was observed."""
         call = self._case.calls[index]
+        if call.freed:
+            self._free()
         arguments = build(self._case, index, self._arguments, self._device)
         before, others = _raw(arguments), self._elsewhere(arguments)
         attempt = _attempt(self._copy, call, arguments, self._case.scenario in RECORDED)
@@ -74,42 +78,41 @@ class _Session:
         changed = [name for name, raw in self._elsewhere(arguments).items() if raw != others[name]]
         facts = _facts(call, arguments, before, after, attempt)
         self._facts.append(facts | {"elsewhere": tuple(changed) if index else None})
-        self._arguments.append(arguments)
-        fallback = facts["expects"] == "fallback"
-        self._results.append(attempt.result if fallback and is_dense(attempt.result) else None)
+        self._arguments[index] = arguments
+        if facts["expects"] == "fallback" and is_dense(attempt.result):
+            self._results[index] = attempt.result
 
     def _elsewhere(self, now: Arguments) -> dict[str, bytes]:
         """Bytes that a call with these arguments must not change: other tensors, older results."""
         mine = {t.data_ptr(b.storage) for b in (now.logits, now.buffer) if b is not None}
         found: dict[str, bytes] = {}
-        for index, arguments in enumerate(self._arguments):
+        for index, arguments in self._arguments.items():
             for name, block in (("logits", arguments.logits), ("buffer", arguments.buffer)):
                 if block is not None and t.data_ptr(block.storage) not in mine:
                     found[f"the {name} of call {index}"] = block.raw()
-        for index, result in enumerate(self._results):
+        for index, result in self._results.items():
             # An (unduly) aliased result may change with its storage: that is no impurity.
-            if result is not None and result.untyped_storage().data_ptr() not in mine:
+            if result.untyped_storage().data_ptr() not in mine:
                 found[f"the result of call {index}"] = result_bytes(result)
         return found
 
-    def released(self) -> tuple[Observation, ...]:
-        """Free everything that the harness holds; the observations, with what is still there."""
-        watched = self._watch()
+    def _free(self) -> None:
+        """Let go of every tensor, and remember how to see which ones stay."""
+        for arguments in self._arguments.values():
+            self._watched.append(("logits", _reference(arguments.logits.storage)))
+            if arguments.buffer is not None:
+                self._watched.append(("buffer", _reference(arguments.buffer.storage)))
+        self._watched += [("result", _reference(result)) for result in self._results.values()]
         self._arguments.clear()
         self._results.clear()
-        if any(not reference.expired() for _, reference in watched):
-            gc.collect()  # only now: an exception's traceback may be a cycle
-        kept = tuple(dict.fromkeys(name for name, ref in watched if not ref.expired()))
-        return tuple(Observation(**facts, kept=kept) for facts in self._facts)
 
-    def _watch(self) -> list[tuple[str, Any]]:
-        watched = []
-        for arguments in self._arguments:
-            watched.append(("logits", _reference(arguments.logits.storage)))
-            if arguments.buffer is not None:
-                watched.append(("buffer", _reference(arguments.buffer.storage)))
-        results = [result for result in self._results if result is not None]
-        return watched + [("result", _reference(result)) for result in results]
+    def released(self) -> tuple[Observation, ...]:
+        """Free everything that the harness holds; the observations, with what is still there."""
+        self._free()
+        if any(not reference.expired() for _, reference in self._watched):
+            gc.collect()  # only now: an exception's traceback may be a cycle
+        kept = tuple(dict.fromkeys(name for name, ref in self._watched if not ref.expired()))
+        return tuple(Observation(**facts, kept=kept) for facts in self._facts)
 
 
 def _reference(tensor: t.Tensor) -> Any:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 JOURNAL = "LOGITSBUF_JOURNAL"
 """Environment variable: the folder in which ``logitsbuf check`` wants a journal."""
 
+DONE = "LOGITSBUF_DONE"
+"""Environment variable: scenarios that were judged before a crash, separated by commas."""
+
 _REQUEST = pytest.StashKey[Request]()
 _SESSION = pytest.StashKey["Session"]()
 _PROPERTY = "logitsbuf"
@@ -54,7 +57,7 @@ def _request(config: pytest.Config) -> Request:
     if not __debug__:
         raise UsageError("python -O removes asserts; run without it")
     return Request(
-        implementation=config.getoption("impl") or os.environ.get("LOGITSBUF_IMPL") or "reference",
+        implementation=_named(config) or "reference",
         device=config.getoption("device"),
         max_examples=parse_count("--max-examples", config.getoption("max_examples"), 1),
         seed=_seed(config),
@@ -62,6 +65,14 @@ def _request(config: pytest.Config) -> Request:
         strict=config.getoption("strict_should"),
         repro_dir=config.getoption("repro_dir"),
     )
+
+
+def _named(config: pytest.Config) -> str | None:
+    """The implementation that the user names, by option or environment."""
+    named: str | None = config.getoption("impl")
+    if named is not None and not named.strip():
+        raise UsageError("--impl is empty; expected reference, pkg.mod:attr, …")
+    return named or os.environ.get("LOGITSBUF_IMPL")
 
 
 def _seed(config: pytest.Config) -> int | None:
@@ -89,16 +100,28 @@ def prove(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Run one scenario against the implementation; fail with every finding that counts."""
 
     def run(scenario: str) -> None:
+        if scenario in os.environ.get(DONE, "").split(","):
+            pytest.skip("judged before the process was restarted")
         session = _session(request.config)
         try:
             record = session.run(scenario)
         except HarnessError as error:
+            _trouble(f"{scenario}: {error}")
             pytest.fail(f"the harness failed, not the implementation: {error}", pytrace=False)
+        except Exception as error:
+            _trouble(f"{scenario}: {type(error).__name__}: {error}")
+            raise
         request.node.user_properties.append((_PROPERTY, record.to_json()))
         if message := session.failure(record):
             pytest.fail(message, pytrace=False)
 
     return run
+
+
+def _trouble(text: str) -> None:
+    """Leave word for ``logitsbuf check``, which shows no tracebacks."""
+    if folder := os.environ.get(JOURNAL):
+        Path(folder, f"trouble-{os.getpid()}").write_text(text)
 
 
 def _session(config: pytest.Config) -> Session:
@@ -142,20 +165,24 @@ class _Controller:
         from logitsbuf.report.header import header
         from logitsbuf.resolve import resolve
 
+        journal = Path(folder) if (folder := os.environ.get(JOURNAL)) else None
         try:
             device = resolve_device(self._request.device)
+            if journal:
+                (journal / "resolving").touch()
             implementation = resolve(self._request.implementation, str(device))
         except LogitsbufError as error:
-            if folder := os.environ.get(JOURNAL):
-                Path(folder, "refused").write_text(str(error.exit_code))
+            if journal:
+                (journal / "refused").write_text(str(error.exit_code))
             raise pytest.UsageError(f"logitsbuf: {error}") from None
+        if journal:
+            (journal / "resolving").unlink()
         return header(self._request, implementation, device)
 
     def _runs_properties(self) -> bool:
         """Whether an implementation was named, or the properties are among what is run."""
-        named = self._config.getoption("impl") or os.environ.get("LOGITSBUF_IMPL")
         paths = [str(argument) for argument in self._config.args]
-        return bool(named) or any("properties" in path for path in paths)
+        return bool(_named(self._config)) or any("properties" in path for path in paths)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

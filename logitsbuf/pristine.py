@@ -12,7 +12,9 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
+import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
@@ -27,8 +29,8 @@ from logitsbuf.judge import Found, Key, judge
 from logitsbuf.reduce import reduce
 from logitsbuf.scenarios import SCENARIOS
 
-PATIENCE = 60.0
-"""Seconds after which an answer is not waited for any longer."""
+PATIENCE = 20.0
+"""Seconds after which a child is not waited for any longer."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,17 @@ class First:
 
 @dataclass(frozen=True)
 class _Replay:
-    """Make these cases in order, stop at the first that violates the invariant (None: any)."""
+    """Make these cases in order, stop at the first that violates the invariant (None: any),
+    or when half of the patience is used up."""
 
     cases: tuple[Case, ...]
     key: Key | None
 
     def answer(self, implementation: Implementation, device: torch.device) -> First | None:
+        deadline = time.monotonic() + PATIENCE / 2
         for position, case in enumerate(self.cases):
+            if time.monotonic() > deadline:
+                return None
             judgement = judge(implementation, case, device)
             hit = judgement.found if self.key is None else judgement.of(self.key)
             if hit:
@@ -117,8 +123,8 @@ class Pristine:
         if self._pipe is None:
             return request.answer(self._implementation, self._device)
         self._pipe.send(request)
-        if not self._pipe.poll(PATIENCE):
-            raise HarnessError(f"no answer from a replay within {PATIENCE:.0f} s")
+        if not self._pipe.poll(2 * PATIENCE):
+            raise HarnessError(f"no answer from a replay within {2 * PATIENCE:.0f} s")
         answer = self._pipe.recv()
         if isinstance(answer, HarnessError):
             raise answer
@@ -136,10 +142,15 @@ class Pristine:
 
 
 def prepare_process() -> None:
-    """Two processes with torch's default threads run several times slower than one; and a warning
-    that torch shows once per process would be seen by one case only."""
+    """Set what a process that judges needs.
+
+    Two processes with torch's default threads run several times slower than one; a warning that
+    torch shows once per process would be seen by one case only; and a default device, even the
+    CPU, sends every operator through Python.
+    """
     torch.set_num_threads(1)
     torch.set_warn_always(True)
+    torch.set_default_device(None)
     gc.collect()
     gc.freeze()  # so that looking for what a call keeps alive takes microseconds
 
@@ -187,6 +198,8 @@ def _answer_in_child(
         ours.close()
         _leave_after(lambda: theirs.send(_answer(request, implementation, device)))
     theirs.close()
+    if not ours.poll(PATIENCE):
+        os.kill(pid, signal.SIGKILL)
     try:
         answer = ours.recv()
     except EOFError:
@@ -210,6 +223,8 @@ def _answer(
 
 
 def _ending(status: int) -> str:
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        return f"the process was ended after {PATIENCE:.0f} s without an answer"
     if os.WIFSIGNALED(status):
         return f"the process died of signal {os.WTERMSIG(status)}"
     return f"the process ended with status {os.WEXITSTATUS(status)}"

@@ -21,30 +21,43 @@ def memory(block: Block, before: bytes, after: bytes) -> Memory:
     """The storage of an argument as data."""
     address = t.data_ptr(block.storage) + block.front if before and block.matrix.rows else None
     return Memory(
-        matrix=block.matrix, front=block.front, address=address, before=before, after=after
+        matrix=block.matrix,
+        front=block.front,
+        address=address,
+        before=before,
+        after=after,
+        disfigured=block.disfigured(),
     )
 
 
 def is_dense(result: Any) -> bool:
-    return isinstance(result, t.Tensor) and result.layout == torch.strided
+    # Not isinstance: it believes an object's own __class__.
+    return issubclass(type(result), t.Tensor) and result.layout == torch.strided
 
 
 def output(result: Any, device: torch.device) -> Output:
-    """Read a result; nothing of it is kept."""
+    """Read a result; nothing of it is kept. A subclass of Tensor has no say in how it is read."""
     name = qualified_name(type(result))
-    if not is_dense(result):
-        return Output(type_name=name, is_tensor=False)
-    return Output(
-        type_name=name,
-        is_tensor=True,
-        shape=tuple(result.shape),
-        strides=tuple(result.stride()),
-        dtype=str(result.dtype).removeprefix("torch."),
-        itemsize=result.element_size(),
-        device=str(result.device),
-        bits=_bits(result, device),
-        extent=_extent(result),
-    )
+    with torch._C.DisableTorchFunctionSubclass():
+        if not is_dense(result):
+            return Output(type_name=name, is_tensor=False)
+        bits, extent, problem = None, None, ""
+        try:
+            bits, extent = _bits(result, device), _extent(result)
+        except Exception as error:  # noqa: BLE001  (a quantized tensor, one without memory, …)
+            problem = f"reading it raised {type(error).__name__}: {error}"
+        return Output(
+            type_name=name,
+            is_tensor=True,
+            unreadable=problem,
+            shape=tuple(result.shape),
+            strides=tuple(result.stride()),
+            dtype=str(result.dtype).removeprefix("torch."),
+            itemsize=result.element_size(),
+            device=str(result.device),
+            bits=bits,
+            extent=extent,
+        )
 
 
 def _bits(result: t.Tensor, device: torch.device) -> t.Tensor | None:
@@ -52,17 +65,17 @@ def _bits(result: t.Tensor, device: torch.device) -> t.Tensor | None:
     if result.dtype != torch.float32 or result.device != device or result.dim() == 0:
         return None
     plain = t.resolve_neg(t.detach(result))
-    shape = result.shape
-    owned = t.empty(shape, dtype=t.INTEGERS[32], device="cpu")
+    owned = t.empty(result.shape, dtype=t.INTEGERS[32], device="cpu")
     return t.copy_(owned, t.view(t.contiguous(plain), t.INTEGERS[32]))
 
 
 def result_bytes(result: t.Tensor) -> bytes:
     """The elements of a dense tensor of any dtype, read where they lie."""
-    plain = t.contiguous(t.resolve_neg(t.detach(result)))
-    if plain.device.type == "meta" or not plain.numel():
-        return b""
-    return t.raw_bytes(t.view(t.view(plain, (-1,)), torch.uint8))
+    with torch._C.DisableTorchFunctionSubclass():
+        plain = t.contiguous(t.resolve_neg(t.detach(result)))
+        if plain.device.type == "meta" or not plain.numel():
+            return b""
+        return t.raw_bytes(t.view(t.view(plain, (-1,)), torch.uint8))
 
 
 def _extent(result: t.Tensor) -> tuple[int, int] | None:

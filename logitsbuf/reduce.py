@@ -31,7 +31,7 @@ Fails = Callable[[Case], bool]
 SIMPLEST_DTYPES = ("float32", "bfloat16", "float16", "float64", "float8_e5m2", "float8_e4m3fn")
 """From the plainest to the oddest; a buffer that is no float32 is bfloat16 where that will do."""
 
-FILLER = Call(Matrix(1, 1), 1)
+FILLER = Call(Matrix(1, 1), 1, freed=True)
 """The plainest call: what stands for a call of which only the number matters."""
 
 
@@ -82,6 +82,11 @@ def _fewer_calls(case: Case) -> Iterator[Case]:
     if count == 1:
         return
     yield last_alone(case)
+    kept = 1
+    while 2 * kept < count:  # short sequences first: they are quick to make
+        yield _without_run(case, 0, count - 1 - kept)
+        yield _without_run(case, kept, count - 1 - kept)
+        kept *= 2
     run = count // 2
     while run > 1:
         for start in range(0, count - run + 1, run):
@@ -139,6 +144,7 @@ def _plainer_calls(call: Call) -> Iterator[Call]:
             yield replace(call, specials=(replace(special, place="first"),))
     yield from (replace(call, poison="finite"), replace(call, mode="plain"))
     yield from (replace(call, buffer_of=None), replace(call, logits_of=None))
+    yield replace(call, freed=False)
     yield from _plainer_seeds(call)
     yield from _plainer_sharings(call)
     yield from _plainer_dtypes(call)

@@ -132,11 +132,13 @@ def _wrong_dtype_misfit(d: Draft) -> Call:
 
 
 def _zero_rows(d: Draft) -> Call:
-    """No logits rows, or (twisted) none in the buffer; one row of the buffer can match none."""
+    """No logits rows, or (twisted) none in the buffer, of the right dtype or another."""
+    dtype = "float32" if d.seed % 3 else d.wrong_dtype
     if d.twist:
-        return d.call((0, d.columns))
+        return d.call((0, d.columns), buffer_dtype=dtype)
     rows = (0, 1, d.rows + 1, None)[d.delta % 4]
-    return replace(d, rows=0).call(None if rows is None else (rows, d.columns))
+    shape = None if rows is None else (rows, d.columns)
+    return replace(d, rows=0).call(shape, buffer_dtype=dtype)
 
 
 def _any_shapes(d: Draft) -> Call:

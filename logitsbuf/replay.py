@@ -11,10 +11,12 @@ from typing import Any
 from logitsbuf.case import Case
 from logitsbuf.caseformat import from_json
 from logitsbuf.devices import resolve_device
+from logitsbuf.errors import UsageError
 from logitsbuf.judge import Found
 from logitsbuf.options import Request
 from logitsbuf.pristine import Crashed, First, Pristine
 from logitsbuf.resolve import from_object, resolve
+from logitsbuf.scenarios import SCENARIOS
 from logitsbuf.spec import BY_ID
 
 
@@ -30,6 +32,8 @@ def replay(
 
 
 def _found(implementation: Any, case: Case, device: str | None) -> tuple[Found, ...]:
+    if case.scenario not in SCENARIOS:
+        raise UsageError(f"scenario {case.scenario!r}; expected one of {', '.join(SCENARIOS)}")
     where = resolve_device(device)
     by_name = isinstance(implementation, str)
     target = resolve(implementation, str(where)) if by_name else from_object(implementation, None)

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+from logitsbuf import interrupt
 from logitsbuf.contract import Contract
 from logitsbuf.engines import is_engine, load_engine
 from logitsbuf.errors import UsageError
@@ -34,7 +35,7 @@ def resolve(spec: str, device: str = "cpu") -> Implementation:
 def from_object(target: Any, spec: str | None) -> Implementation:
     """A function, or an object with ``copy_logits_to_buffer`` and perhaps ``contract``."""
     copy = getattr(target, "copy_logits_to_buffer", target)
-    if not callable(copy):
+    if not callable(copy) or isinstance(copy, type):
         raise UsageError(
             f"{spec or 'the implementation'} is {target!r}; expected a function or an object "
             "with a callable copy_logits_to_buffer"
@@ -56,10 +57,10 @@ def _module(name: str, spec: str) -> Any:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        return importlib.import_module(name)
-    except KeyboardInterrupt:
-        raise
+        with interrupt.watching():
+            return importlib.import_module(name)
     except BaseException as error:  # noqa: BLE001  (a module may do anything while it is imported)
+        interrupt.reraise_if_real(error)
         what = f"{type(error).__name__}: {error}".rstrip(": ")
         raise UsageError(f"{spec}: importing {name} failed with {what}") from None
 
@@ -67,7 +68,9 @@ def _module(name: str, spec: str) -> Any:
 def _attribute(module: Any, path: str, spec: str) -> Any:
     target = module
     for name in path.split("."):
-        if not hasattr(target, name):
-            raise UsageError(f"{spec}: {getattr(target, '__name__', target)} has no {name!r}")
-        target = getattr(target, name)
+        try:
+            target = getattr(target, name)
+        except Exception as error:  # noqa: BLE001  (a module's own __getattr__ may raise anything)
+            where = getattr(target, "__name__", repr(target))
+            raise UsageError(f"{spec}: {where} has no {name!r} ({error})") from None
     return target

@@ -210,6 +210,7 @@ def _settings(examples: int) -> settings:
 def _surroundings() -> Iterator[None]:
     """The global state that a run needs, put back afterwards."""
     threads, always = torch.get_num_threads(), torch.is_warn_always_enabled()
+    device = torch.get_default_device()
     prepare_process()
     try:
         with interrupt.watching():
@@ -217,6 +218,7 @@ def _surroundings() -> Iterator[None]:
     finally:
         torch.set_num_threads(threads)
         torch.set_warn_always(always)
+        torch.set_default_device(None if device.type == "cpu" else device)
         gc.unfreeze()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -98,7 +99,19 @@ def repeated_cases() -> tuple[Case, ...]:
         for base, dtype in (("exact", "bfloat16"), ("no_buffer", "float32"))
         for steps in long
     ]
+    cases += _inference_first()
     return tuple(sorted(cases, key=lambda case: len(case.calls)))
+
+
+def _inference_first() -> list[Case]:
+    """What is made inside inference mode must not be needed outside of it. New shapes each, since
+    a scratch that was made outside before would hide it."""
+    found = []
+    for i, (base, step) in enumerate(product(BASES, ("again", "same_tensors", "no_buffer"))):
+        call = RELATIONS[base].build(Draft(rows=7, columns=11 + i, seed=i + 1))
+        steps = sequence(replace(call, mode="inference_mode"), (step,))
+        found.append(Case("repeated_calls", steps))
+    return found
 
 
 def _sequence(number: int, base: str, dtype: str, steps: tuple[str, ...]) -> Case:

@@ -50,7 +50,7 @@ def into_itself(draft: Draft, sharing: Sharing) -> Call:
 
 
 def _plain(call: Call) -> Call:
-    return replace(call, logits_of=None, buffer_of=None, mode="plain")
+    return replace(call, logits_of=None, buffer_of=None, mode="plain", freed=False)
 
 
 def _again(call: Call, last: int) -> Call:
@@ -126,6 +126,11 @@ def _other_vocabulary(call: Call, last: int) -> Call:
     return replace(_plain(call), vocab_size=vocab_size, buffer=buffer)
 
 
+def _freed(call: Call, last: int) -> Call:
+    """The same shapes where the last tensors were: an allocator gives their addresses again."""
+    return replace(_plain(call), freed=True)
+
+
 def _inference(call: Call, last: int) -> Call:
     return replace(_plain(call), mode="inference_mode")
 
@@ -144,6 +149,7 @@ STEPS: Mapping[str, Callable[[Call, int], Call]] = MappingProxyType(
         "other_dtype": _other_dtype,
         "other_rows": _other_rows,
         "other_vocabulary": _other_vocabulary,
+        "freed": _freed,
         "inference": _inference,
     }
 )

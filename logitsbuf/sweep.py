@@ -159,8 +159,22 @@ def relation_drafts(name: str) -> tuple[Draft, ...]:
 @cache
 def relation_cases(name: str) -> tuple[Case, ...]:
     """The sweep of one relation, small cases first."""
-    calls = [RELATIONS[name].build(draft) for draft in relation_drafts(name)]
+    drafts = [*relation_drafts(name), *_corners(name)]
+    calls = [RELATIONS[name].build(draft) for draft in drafts]
     return tuple(single(name, call) for call in sorted(calls, key=_volume))
+
+
+def _corners(name: str) -> list[Draft]:
+    """Sizes that the array pairs with one dtype only, with every dtype: wide and tall, and a
+    batch of 33 as large as in serving."""
+    if name not in ("exact", "exact_after_narrowing", "no_buffer"):
+        return []
+    corners = [
+        Draft(rows=rows, columns=columns, dtype=dtype, seed=17)
+        for rows, columns in ((3, 151937), (4097, 5))
+        for dtype in LOGITS_DTYPES
+    ]
+    return [*corners, Draft(rows=33, columns=131073, seed=19)]
 
 
 def _volume(call: Call) -> int:

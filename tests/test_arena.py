@@ -32,7 +32,7 @@ def test_a_tight_storage_holds_the_tensor_and_nothing_else() -> None:
 @settings(max_examples=100)
 @given(relation("exact"))
 def test_only_the_elements_of_logits_differ_from_poison(drawn) -> None:
-    block = build(drawn, 0, [], CPU).logits
+    block = build(drawn, 0, {}, CPU).logits
     raw = bytearray(block.raw())
     poison = POISON_BYTES[drawn.calls[0].poison]
     cells = elements(raw, block.matrix, block.front)
@@ -43,7 +43,7 @@ def test_only_the_elements_of_logits_differ_from_poison(drawn) -> None:
 
 @pytest.mark.parametrize("dtype", LOGITS_DTYPES)
 def test_ordinary_cells_differ_as_far_as_the_dtype_allows(dtype) -> None:
-    logits = build(case(call(12, 16, dtype=dtype, seed=3)), 0, [], CPU).logits.tensor
+    logits = build(case(call(12, 16, dtype=dtype, seed=3)), 0, {}, CPU).logits.tensor
     bits = logits.to(torch.float64).flatten()
     assert len(bits.unique()) == bits.numel()
     assert bits.isfinite().all()
@@ -52,7 +52,7 @@ def test_ordinary_cells_differ_as_far_as_the_dtype_allows(dtype) -> None:
 @pytest.mark.parametrize("dtype", [d for d in LOGITS_DTYPES if FORMATS[d].bits <= 16])
 def test_the_pattern_fill_has_every_pattern(dtype) -> None:
     bits = FORMATS[dtype].bits
-    logits = build(case(call(1, 1 << bits, dtype=dtype, seed=PATTERNS_SEED)), 0, [], CPU).logits
+    logits = build(case(call(1, 1 << bits, dtype=dtype, seed=PATTERNS_SEED)), 0, {}, CPU).logits
     seen = logits.tensor.view(torch.uint8 if bits == 8 else torch.int16).unique()
     assert len(seen) == 1 << bits
 
@@ -61,7 +61,7 @@ def test_the_pattern_fill_has_every_pattern(dtype) -> None:
 @pytest.mark.parametrize("value", ["nan", "-inf", "-0.0"])
 def test_a_special_is_planted_at_its_place(place, value) -> None:
     special = (Special(place, value),)
-    logits = build(case(call(3, 4, dtype="float32", specials=special)), 0, [], CPU).logits.tensor
+    logits = build(case(call(3, 4, dtype="float32", specials=special)), 0, {}, CPU).logits.tensor
     found = {(r, c) for r in range(3) for c in range(4) if repr(logits[r, c].item()) == value}
     expected = {
         "first": {(0, 0)},
@@ -79,14 +79,14 @@ def test_a_special_is_planted_at_its_place(place, value) -> None:
 def test_no_ordinary_value_looks_like_poison(poison) -> None:
     pattern = int.from_bytes(bytes([POISON_BYTES[poison]]) * 4, "little", signed=True)
     for dtype in LOGITS_DTYPES:
-        logits = build(case(call(40, 50, dtype=dtype, seed=1)), 0, [], CPU).logits.tensor
+        logits = build(case(call(40, 50, dtype=dtype, seed=1)), 0, {}, CPU).logits.tensor
         assert not (logits.float().view(torch.int32) == pattern).any()
 
 
 @pytest.mark.parametrize("sharing", ["same_object", "same_bytes", "dlpack"])
 def test_shared_logits_lie_in_the_buffer(sharing) -> None:
     matrix = Matrix(2, 3, layout=Layout(pad=1))
-    arguments = build(case(Call(matrix, 3, matrix, sharing=sharing)), 0, [], CPU)
+    arguments = build(case(Call(matrix, 3, matrix, sharing=sharing)), 0, {}, CPU)
     logits, buffer = arguments.logits.tensor, arguments.buffer.tensor
     assert logits.data_ptr() == buffer.data_ptr()
     assert (logits is buffer) == (sharing == "same_object")
@@ -98,16 +98,16 @@ def test_a_reused_storage_keeps_its_address_and_its_tensor() -> None:
     same = call(4, 3, buffer=Matrix(4, 3), logits_of=0, buffer_of=0, seed=1)
     fewer = call(2, 3, buffer=Matrix(2, 3), buffer_of=0)
     sequence = case(first, same, fewer)
-    made = []
+    made = {}
     for index in range(3):
-        made.append(build(sequence, index, made, CPU))
+        made[index] = build(sequence, index, made, CPU)
     assert made[1].logits.tensor is made[0].logits.tensor
     assert made[2].buffer.tensor.data_ptr() == made[0].buffer.tensor.data_ptr()
     assert made[2].buffer.tensor.shape == (2, 3)
 
 
 def test_inference_tensors_are_made_inside_the_mode() -> None:
-    arguments = build(case(call(buffer=Matrix(2, 3), mode="inference_tensors")), 0, [], CPU)
+    arguments = build(case(call(buffer=Matrix(2, 3), mode="inference_tensors")), 0, {}, CPU)
     assert arguments.logits.tensor.is_inference()
     assert arguments.buffer.tensor.is_inference()
 

@@ -197,3 +197,69 @@ def test_the_buffer_of_another_call_must_not_change() -> None:
         return b.copy_(x)
 
     assert "COPY-PURE" in violated(copy, EXACT, call(buffer=Matrix(2, 3), seed=1))
+
+
+class Evil(torch.Tensor):
+    """A result that answers for itself whenever it is compared."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if "equal" in getattr(func, "__name__", ""):
+            return True
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+class Liar:
+    """No tensor, whatever it says."""
+
+    @property
+    def __class__(self):
+        return torch.Tensor
+
+
+def test_a_result_has_no_say_in_how_it_is_judged() -> None:
+    assert violated(lambda x, *_: torch.zeros(x.shape).as_subclass(Evil), call()) == {"COPY-VALUES"}
+    assert violated(lambda *_: Liar(), call()) == {"COPY-TOTAL"}
+
+
+def test_a_result_that_cannot_be_read_has_no_values() -> None:
+    assert "COPY-VALUES" in violated(lambda x, *_: torch._efficientzerotensor(x.shape), call())
+
+
+@pytest.mark.parametrize(
+    "disfigure", [lambda x: x.requires_grad_(), lambda x: x.t_(), lambda x: x.resize_(1, 1)]
+)
+def test_the_tensors_themselves_must_stay_what_they_are(disfigure) -> None:
+    def copy(x, b, v):
+        result = right(x, b, v).clone()
+        disfigure(x)
+        return result
+
+    assert violated(copy, call(), call(logits_of=0, seed=1)) == {"COPY-INPUT"}
+
+
+def test_a_cache_by_address_is_seen_when_the_tensor_has_new_content() -> None:
+    cache: dict = {}
+
+    def copy(x, b, v):
+        return cache.setdefault(x.data_ptr(), x.float().clone())
+
+    assert "COPY-VALUES" in violated(copy, call(), call(seed=1, logits_of=0))
+    assert "COPY-VALUES" not in violated(copy, call())
+
+
+def test_a_scratch_from_inference_mode_fails_outside() -> None:
+    scratch: dict = {}
+
+    def copy(x, b, v):
+        if x.shape not in scratch:
+            scratch[x.shape] = torch.empty(x.shape)
+        return scratch[x.shape].copy_(x).clone()
+
+    inside = call(7, 11, mode="inference_mode")
+    assert "COPY-TOTAL" in violated(copy, inside, call(7, 11, seed=1))
+
+
+def test_a_matching_buffer_without_rows_is_guarded_too() -> None:
+    empty = call(0, 3, buffer=Matrix(0, 3, "bfloat16"))
+    assert violated(lambda x, b, v: b, empty) == {"COPY-DTYPE-GUARD"}

@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 from verbs import command, python
 
+REPLAY = '{{"scenario":"{}","calls":[{{"logits":{{"rows":{},"columns":1}},"vocab_size":1}}]}}'
+
 IMPLEMENTATIONS = """
 import os, sys
 from logitsbuf import copy_logits_to_buffer as right
+
+class Empty:
+    pass
 
 class Engine:
     @staticmethod
@@ -50,6 +55,8 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
     (tmp_path / "conftest.py").write_text("raise RuntimeError('not for logitsbuf')\n")
     (tmp_path / "broken.py").write_text("import nothing_of_this_name\n")
+    (tmp_path / "dying.py").write_text("import os\nos._exit(0)\n")
+    (tmp_path / "lazy.py").write_text("def __getattr__(name):\n    raise OSError('not today')\n")
     (tmp_path / "leaving.py").write_text("raise SystemExit(0)\n")
     return tmp_path
 
@@ -88,6 +95,7 @@ def test_ending_the_process_is_a_violation_and_loses_no_table(project: Path, wor
     assert run.returncode == 1
     assert "the process ended with status 0" in run.stdout or "process ended" in run.stdout
     assert re.search(r"COPY-TOTAL +MUST +fail +\d+  .*one_row_logits", run.stdout)
+    assert re.search(r"COPY-REUSE +MUST +pass", run.stdout)  # the rest was run all the same
     assert "logits float32[1, 1], buffer float32[2, 1]" in run.stdout
 
 
@@ -156,6 +164,15 @@ def test_only_judges_what_it_names(project: Path) -> None:
         (["reference", "--seed", "x"], "--seed x: expected a whole number"),
         (["reference", "--replay", "{}"], "case lacks ['calls', 'scenario']"),
         (["reference", "-k", "nothing_at_all"], "no scenario was selected"),
+        (["reference", "-k", "a b ("], "pytest did not take the options"),
+        (["reference", "-n", "many"], "-n many: expected a whole number"),
+        ([""], "the implementation is empty"),
+        (["mine:Empty"], "expected a function or an object"),
+        (["lazy:fn"], "lazy has no 'fn' (not today)"),
+        (["dying:fn"], "importing dying:fn ended the process"),
+        (["reference", "--replay", "[" * 3000], "the case is not JSON"),
+        (["reference", "--replay", REPLAY.format("nope", 1)], "scenario 'nope'; expected one of"),
+        (["reference", "--replay", REPLAY.format("exact", 10**11)], "expected at most"),
     ],
 )
 def test_a_wrong_command_is_one_message_and_exit_code_2(project: Path, arguments, message) -> None:

@@ -164,7 +164,8 @@ def test_the_installed_release_is_found_without_importing_it(
 def test_loading_adds_no_module(copy_with: Callable[..., Implementation]) -> None:
     before = set(sys.modules)
     copy_with(COPY)
-    assert set(sys.modules) == before
+    added = set(sys.modules) - before
+    assert {name for name in added if not name.startswith("encodings.")} == set()  # zipfile's
 
 
 LEAKS = {
@@ -175,7 +176,6 @@ LEAKS = {
     "width was used in": "return width * logits",
     "width was converted with __index__": "return logits[:, :width]",
     "width was given to to": "return logits.to(width)",
-    "width was given to empty": "return torch.empty((width, 3))",
     "width was iterated": "return [*width]",
     "ForwardMode was used as a type": "return logits if isinstance(3, ForwardMode) else 0",
     "sglang.srt.server_args.get_global_server_args was called": "get_global_server_args()",

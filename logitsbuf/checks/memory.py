@@ -99,7 +99,7 @@ def in_bounds(o: Observation, contract: Contract) -> Outcome:
     if o.expects != "buffer" or o.buffer is None:
         return None
     buffer = o.buffer
-    if buffer.before == buffer.after:
+    if not buffer.changed:
         return HELD
     # Put the old elements back: what still differs lies outside of them.
     around = bytearray(buffer.after)
@@ -109,6 +109,7 @@ def in_bounds(o: Observation, contract: Contract) -> Outcome:
         address=buffer.address,
         before=buffer.before,
         after=_with_elements(around, buffer),
+        disfigured=buffer.disfigured,
     )
     return _unchanged(outside, "nothing outside the buffer's elements changes")
 
@@ -121,7 +122,7 @@ def _with_elements(raw: bytearray, buffer: Memory) -> bytes:
 def _unchanged(memory: Memory, expected: str) -> Outcome:
     if not memory.changed:
         return HELD
-    return Fault(expected, f"a write {memory.first_change()}")
+    return Fault(expected, memory.first_change())
 
 
 def untouched_input(o: Observation, contract: Contract) -> Outcome:

@@ -67,6 +67,8 @@ def device(o: Observation, contract: Contract) -> Outcome:
 def values(o: Observation, contract: Contract) -> Outcome:
     """COPY-VALUES: against the oracle, from the logits' bytes as they were before the call."""
     output = _returned(o)
+    if output is not None and output.unreadable:
+        return Fault("elements that can be read", output.unreadable)
     if output is None or output.bits is None or output.shape != o.narrowed:
         return None
     if 0 in o.narrowed:

@@ -52,8 +52,9 @@ def findings_text(
     implementation: the text that names it, None for one that was handed over as an object.
     """
     shown = [f for f in findings if f.level != "MAY"]
+    said: set[str] = set()
     blocks = [
-        _block(list(group), implementation, (scripts or {}).get(case))
+        _block(list(group), implementation, (scripts or {}).get(case), said)
         for (_, case), group in groupby(_sorted(shown), key=lambda f: (f.scenario, f.case))
     ]
     return "\n\n".join(blocks)
@@ -66,19 +67,24 @@ def _sorted(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda f: (order[f.scenario], cases[f.scenario, f.case]))
 
 
-def _block(findings: list[Finding], implementation: str | None, script: str | None) -> str:
+def _block(
+    findings: list[Finding], implementation: str | None, script: str | None, said: set[str]
+) -> str:
     case = findings[0].case
     lines = [f"{findings[0].scenario}:"]
     for finding in findings:
-        lines += _finding_lines(finding)
+        lines += _finding_lines(finding, said)
     lines += [f"  case:     {case}", f"  replay:   {replay_command(implementation, case)}"]
     return "\n".join([*lines, f"  script:   {script}"] if script else lines)
 
 
-def _finding_lines(finding: Finding) -> list[str]:
+def _finding_lines(finding: Finding, said: set[str]) -> list[str]:
+    """The invariant's sentence stands where it is named first."""
     verb = "violated" if finding.status != "history-dependent" else "history-dependent"
+    sentence = "" if finding.invariant in said else f": {BY_ID[finding.invariant].statement}"
+    said.add(finding.invariant)
     lines = [
-        f"  {finding.invariant} ({finding.level}) {verb}: {BY_ID[finding.invariant].statement}",
+        f"  {finding.invariant} ({finding.level}) {verb}{sentence}",
         f"    expected: {finding.expected}",
         f"    observed: {finding.observed}",
     ]
