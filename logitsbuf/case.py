@@ -205,17 +205,18 @@ def last_alone(case: Case) -> Case:
     return replace(case, calls=(replace(case.calls[-1], logits_of=None, buffer_of=None),))
 
 
-def without_call(case: Case, index: int) -> Case:
-    """The case without one of its calls; calls that used its tensors get their own."""
+def without_calls(case: Case, start: int, stop: int) -> Case:
+    """The case without a run of its calls; calls that used their tensors get their own."""
 
-    def shifted(reference: int | None) -> int | None:
-        if reference is None or reference == index:
+    def moved(reference: int | None) -> int | None:
+        if reference is None or start <= reference < stop:
             return None
-        return reference - (reference > index)
+        return reference - (stop - start) * (reference >= stop)
 
-    kept = [call for position, call in enumerate(case.calls) if position != index]
-    moved = (
-        replace(call, logits_of=shifted(call.logits_of), buffer_of=shifted(call.buffer_of))
-        for call in kept
-    )
-    return Case(case.scenario, tuple(moved))
+    kept = (*case.calls[:start], *case.calls[stop:])
+    if any(call.logits_of is not None or call.buffer_of is not None for call in kept):
+        kept = tuple(
+            replace(call, logits_of=moved(call.logits_of), buffer_of=moved(call.buffer_of))
+            for call in kept
+        )
+    return Case(case.scenario, kept)

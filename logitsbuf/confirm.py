@@ -22,7 +22,7 @@ from logitsbuf.reduce import reduce
 from logitsbuf.verdict import Finding, Status
 
 SECONDS = 2.5
-"""For one reduction, one new process per proposal."""
+"""For one reduction, one new process per proposal; twice that for the history of a run."""
 
 TRIES = 5
 """Replays of a case that is not stable."""
@@ -128,7 +128,7 @@ class Settler:
         sequence = Case("repeated_calls", flattened([*earlier, last]))
         if not self._fails(sequence, key):
             return None
-        return reduce(sequence, lambda c: self._fails(c, key), lambda c: True, SECONDS)
+        return reduce(sequence, lambda c: self._fails(c, key), lambda c: True, 2 * SECONDS)
 
     def _unstable(self, case: Case, found: Found) -> Finding:
         failed = sum(self._fails(case, found.key) for _ in range(TRIES))

@@ -1,7 +1,8 @@
 """The expected conversion to float32, by bit arithmetic.
 
 Nothing here asks torch to convert a float: the judge must not share a fault with the judged.
-Widening is exact, so it is a table over all patterns of an 8- or 16-bit format. Narrowing from
+Widening is exact, so it is a table over all patterns of a
+narrow format (bfloat16 needs a shift only). Narrowing from
 float64 rounds to nearest, ties to even, and overflows to infinity (IEEE 754-2019, 4.3.1, 7.4).
 """
 
@@ -40,9 +41,13 @@ def is_nan(bits: t.Tensor) -> t.Tensor:
     return (bits & 0x7FFFFFFF) > _INFINITY
 
 
+TABULATED = ("float16", "float8_e4m3fn", "float8_e5m2")
+"""Formats whose subnormals are normal in float32, widened by table."""
+
+
 @cache
 def widening_table(dtype: str) -> t.Tensor:
-    """float32 bits (int32) of every pattern of an 8- or 16-bit format."""
+    """float32 bits (int32) of every pattern of a tabulated format."""
     fmt = FORMATS[dtype]
     magnitudes = [widen(pattern, fmt) for pattern in range(fmt.sign)]
     both = magnitudes + [t.signed(bits | 1 << 31, 32) for bits in magnitudes]

@@ -28,6 +28,7 @@ from logitsbuf.implementation import Implementation
 from logitsbuf.judge import Found, Key, judge
 from logitsbuf.reduce import reduce
 from logitsbuf.scenarios import SCENARIOS
+from logitsbuf.values import warm
 
 PATIENCE = 20.0
 """Seconds after which a child is not waited for any longer."""
@@ -132,6 +133,8 @@ class Pristine:
 
     def _start(self) -> None:
         ours, theirs = Pipe()
+        if self._device.type == "cpu":
+            warm(self._device)
         flush()
         self._pid = os.fork()
         if self._pid == 0:

@@ -20,7 +20,7 @@ from logitsbuf.case import (
     Matrix,
     Special,
     last_alone,
-    without_call,
+    without_calls,
 )
 from logitsbuf.caseformat import check
 from logitsbuf.errors import UsageError
@@ -84,22 +84,14 @@ def _fewer_calls(case: Case) -> Iterator[Case]:
     yield last_alone(case)
     kept = 1
     while 2 * kept < count:  # short sequences first: they are quick to make
-        yield _without_run(case, 0, count - 1 - kept)
-        yield _without_run(case, kept, count - 1 - kept)
+        yield without_calls(case, 0, count - 1 - kept)
+        yield without_calls(case, kept, count - 1)
         kept *= 2
     run = count // 2
-    while run > 1:
+    while run:
         for start in range(0, count - run + 1, run):
-            yield _without_run(case, start, run)
+            yield without_calls(case, start, start + run)
         run //= 2
-    for index in range(count):
-        yield without_call(case, index)
-
-
-def _without_run(case: Case, start: int, run: int) -> Case:
-    for _ in range(run):
-        case = without_call(case, start)
-    return case
 
 
 def _plainer(case: Case) -> Iterator[Case]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,11 +27,13 @@ from logitsbuf.errors import HarnessError, UsageError
 from logitsbuf.implementation import Implementation
 from logitsbuf.judge import Found, Key, judge, promoted
 from logitsbuf.memory import Memory
-from logitsbuf.pristine import Pristine, prepare_process
+from logitsbuf.pristine import First, Pristine, prepare_process
 from logitsbuf.scenarios import SCENARIOS, Scenario
 from logitsbuf.verdict import Finding, Record
 
 DEFAULT_EXAMPLES = 200
+
+_FIRST_CALLS = 2  # a process costs as much as fifty calls; what the first call decides, two show
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +92,8 @@ class Runner:
         search = _Search(self, scenario)
         search.remember()
         search.sweep()
+        if scenario.afresh:
+            search.sweep_afresh()
         search.explore()
         if self._calls == calls:
             raise HarnessError(f"{scenario.name} never called the implementation")
@@ -109,7 +113,16 @@ class Runner:
         judgement = judge(self._implementation, case, self._device)
         only = self._options.only
         exercised = judgement.exercised & only if only else judgement.exercised
-        return exercised, [f for f in judgement.found if not only or f.invariant in only]
+        return exercised, self._asked(judgement.found)
+
+    def judge_afresh(self, case: Case) -> list[Found]:
+        """The same in a process in which nothing was called yet."""
+        answer = self._pristine.replay((case,), None)
+        return self._asked(answer.found) if isinstance(answer, First) else []
+
+    def _asked(self, found: Iterable[Found]) -> list[Found]:
+        only = self._options.only
+        return [f for f in found if not only or f.invariant in only]
 
     def settle(self, case: Case, found: Found) -> list[Finding]:
         """Reduce and confirm. The case itself is the last entry of the history."""
@@ -143,6 +156,13 @@ class _Search:
     def sweep(self) -> None:
         for case in self._scenario.sweep():
             self._try(case)
+
+    def sweep_afresh(self) -> None:
+        """Its short sequences once more, each in a process in which nothing was called yet."""
+        for case in self._scenario.sweep():
+            if len(case.calls) <= _FIRST_CALLS:
+                self.examples += 1
+                self._settle(case, self._runner.judge_afresh(case))
 
     def explore(self) -> None:
         """Search until the budget is used up; each new kind of violation restarts the search."""

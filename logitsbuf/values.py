@@ -14,7 +14,8 @@ import torch
 
 from logitsbuf import torchrefs as t
 from logitsbuf.case import PATTERNS_SEED, Call, Matrix, Special
-from logitsbuf.formats import FORMATS, Format
+from logitsbuf.formats import FORMATS, LOGITS_DTYPES, Format
+from logitsbuf.oracle import TABULATED, widening_table
 
 _WINDOWS = 9973  # distance between the windows of two seeds, a prime
 _REACH = 40  # ordinary values of wide formats lie in 2**±_REACH: beyond float16, far from the ends
@@ -32,6 +33,15 @@ def fill(target: t.Tensor, call: Call) -> None:
         rows, columns = _region(special, matrix)
         pattern = FORMATS[matrix.dtype].specials[special.value]
         t.fill_(bits[rows, columns], t.signed(pattern, FORMATS[matrix.dtype].bits))
+
+
+def warm(device: torch.device) -> None:
+    """Make the tables that small tensors are filled from, so that forked processes share them."""
+    for dtype in LOGITS_DTYPES:
+        for seed in (0, 1):
+            _table(dtype, seed, _rounded_up(1), device)
+    for dtype in TABULATED:
+        widening_table(dtype)
 
 
 def _cells(target: t.Tensor, matrix: Matrix) -> t.Tensor:

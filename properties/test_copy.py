@@ -7,6 +7,11 @@ from collections.abc import Callable
 Prove = Callable[[str], None]
 
 
+def test_repeated_calls(prove: Prove) -> None:
+    """State between calls: other buffers, reused tensors, a refusal in between."""
+    prove("repeated_calls")
+
+
 def test_no_buffer(prove: Prove) -> None:
     """Outside of captured steps there is no buffer."""
     prove("no_buffer")
@@ -105,11 +110,6 @@ def test_layouts(prove: Prove) -> None:
 def test_logits_are_buffer(prove: Prove) -> None:
     """A head may write straight into the shared buffer."""
     prove("logits_are_buffer")
-
-
-def test_repeated_calls(prove: Prove) -> None:
-    """State between calls: other buffers, reused tensors, a refusal in between."""
-    prove("repeated_calls")
 
 
 def test_modes(prove: Prove) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.vendor.pretty import pretty
 from verbs import call, case
 
-from logitsbuf.case import Layout, Matrix, Special, without_call
+from logitsbuf.case import Layout, Matrix, Special, without_calls
 from logitsbuf.caseformat import check, from_json, to_json
 from logitsbuf.errors import UsageError
 from logitsbuf.scenarios import SCENARIOS
@@ -110,5 +110,6 @@ def test_a_case_is_parsed_and_never_evaluated() -> None:
 def test_without_a_call_references_move_or_fall() -> None:
     one, two = Matrix(2, 3), call(buffer=Matrix(2, 3), buffer_of=0)
     three = case(call(buffer=one), two, call(buffer=one, buffer_of=1))
-    assert [c.buffer_of for c in without_call(three, 0).calls] == [None, 0]
-    assert [c.buffer_of for c in without_call(three, 1).calls] == [None, None]
+    assert [c.buffer_of for c in without_calls(three, 0, 1).calls] == [None, 0]
+    assert [c.buffer_of for c in without_calls(three, 1, 2).calls] == [None, None]
+    assert [c.buffer_of for c in without_calls(three, 0, 2).calls] == [None]
