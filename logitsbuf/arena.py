@@ -8,6 +8,7 @@ inputs alike.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -29,14 +30,12 @@ class Block:
     """One tensor and the storage around it.
 
     storage: uint8, one-dimensional, all bytes including guards. tensor: what the implementation
-    gets, and may disfigure. own: the same elements, never handed out.
-    front: bytes from the storage's start to the first element.
+    gets, and may disfigure. front: bytes from the storage's start to the first element.
     """
 
     matrix: Matrix
     storage: t.Tensor
     tensor: t.Tensor
-    own: t.Tensor
     front: int
 
     def raw(self) -> bytes:
@@ -47,19 +46,22 @@ class Block:
         """The same memory as a tensor of no more rows; the very tensor for as many."""
         if matrix == self.matrix and not self.disfigured():
             return self
-        return Block(matrix, self.storage, self._view(matrix), self._view(matrix), self.front)
+        return Block(matrix, self.storage, self.view(matrix), self.front)
 
-    def _view(self, matrix: Matrix) -> t.Tensor:
-        return t.as_strided(self.own, matrix.shape, matrix.strides)
+    def view(self, matrix: Matrix) -> t.Tensor:
+        """A new tensor over the elements."""
+        typed = t.view(self.storage, t.torch_dtype(matrix.dtype))
+        offset = self.front // FORMATS[matrix.dtype].itemsize
+        return t.as_strided(typed, matrix.shape, matrix.strides, offset)
 
     def disfigured(self) -> tuple[str, ...]:
         """What the tensor that was handed out is not any more, apart from its elements."""
-        given, own = self.tensor, self.own
-        if (given.shape, t.stride(given), given.dtype) != (own.shape, t.stride(own), own.dtype):
-            return (f"is now {given.dtype}{list(given.shape)} with strides {list(given.stride())}",)
-        moved = t.data_ptr(given) != t.data_ptr(own)
+        given, matrix = self.tensor, self.matrix
+        if (given.shape, t.stride(given)) != (matrix.shape, matrix.strides):
+            return (f"is now {list(given.shape)} with strides {list(t.stride(given))}",)
+        moved = matrix.rows and t.data_ptr(given) != t.data_ptr(self.storage) + self.front
         grad = ("requires grad now",) if given.requires_grad else ()
-        return (*grad, *(("lies elsewhere now",) if moved else ()))
+        return (*grad, "lies elsewhere now") if moved else grad
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,7 @@ def allocate(matrix: Matrix, device: torch.device) -> Block:
     storage = t.empty(front + matrix.span * itemsize + back, dtype=torch.uint8, device=device)
     typed = t.view(storage, t.torch_dtype(matrix.dtype))
     tensor = t.as_strided(typed, matrix.shape, matrix.strides, front // itemsize)
-    own = t.as_strided(typed, matrix.shape, matrix.strides, front // itemsize)
-    return Block(matrix, storage, tensor, own, front)
+    return Block(matrix, storage, tensor, front)
 
 
 def build(
@@ -88,7 +89,7 @@ def build(
 ) -> Arguments:
     """The arguments of one call of a case, filled; storages of earlier calls are used again."""
     call = case.calls[index]
-    with torch.inference_mode(call.mode == "inference_tensors"):
+    with torch.inference_mode() if call.mode == "inference_tensors" else nullcontext():
         blocks = {i: a.logits for i, a in earlier.items()}
         logits = _block(call.logits, call.logits_of, blocks, device)
         buffer = _buffer(call, earlier, device)
@@ -113,12 +114,13 @@ def _buffer(call: Call, earlier: Mapping[int, Arguments], device: torch.device) 
 
 def _fill(call: Call, logits: Block, buffer: Block | None) -> None:
     poison = POISON_BYTES[call.poison]
-    t.fill_(logits.storage, poison)
-    fill(logits.own, call)
-    if buffer is not None:
-        t.fill_(buffer.storage, poison)
-        if call.sharing != "separate":
-            fill(buffer.own, call)
+    blocks = [logits] if buffer is None else [logits, buffer]
+    for block in blocks:
+        t.fill_(block.storage, poison)
+    filled = buffer if buffer is not None and call.sharing != "separate" else logits
+    # A tensor that was handed out before may be in any state; its memory is ours.
+    reused = call.logits_of is not None
+    fill(filled.view(filled.matrix) if reused else filled.tensor, call)
 
 
 def _shared(call: Call, buffer: Block) -> Block:
@@ -128,4 +130,4 @@ def _shared(call: Call, buffer: Block) -> Block:
         tensor = t.as_strided(tensor, tensor.shape, tensor.stride(), tensor.storage_offset())
     elif call.sharing == "dlpack":
         tensor = t.from_dlpack(tensor)
-    return Block(buffer.matrix, buffer.storage, tensor, buffer.own, buffer.front)
+    return Block(buffer.matrix, buffer.storage, tensor, buffer.front)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from logitsbuf.case import Call, Case, Layout, Matrix, single
-from logitsbuf.checks import CHECKS, HELD, Fault, in_order
+from logitsbuf.checks import HELD, Fault, in_order
 from logitsbuf.contract import Contract
 from logitsbuf.implementation import Implementation
 from logitsbuf.observation import Observation
@@ -72,11 +72,7 @@ Named = list[tuple[str, Fault]]
 
 def _apply(o: Observation, contract: Contract, scenario: str) -> tuple[set[str], Named]:
     exercised, faults = set(), []
-    allowed = in_order(o)
-    for name, check in CHECKS.items():
-        # A recorder may disturb an implementation: what it records is judged, and no more.
-        if name not in allowed or (scenario in RECORDED and not name.startswith("COST-")):
-            continue
+    for name, check in in_order(o, recorded=scenario in RECORDED):
         outcome = check(o, contract)
         if outcome is not None:
             exercised.add(name)

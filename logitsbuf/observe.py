@@ -126,7 +126,7 @@ def _attempt(copy: CopyFunction, call: Call, arguments: Arguments, record: bool)
     buffer = arguments.buffer.tensor if arguments.buffer is not None else None
     with warnings.catch_warnings(record=True) as caught, entered(call.mode, device):
         warnings.simplefilter("always")
-        state = State(device)
+        state = State(device, thorough=call.mode != "plain")
         try:
             with recorder or nullcontext():
                 result = copy(arguments.logits.tensor, buffer, call.vocab_size)

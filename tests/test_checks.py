@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import warnings
+
 import pytest
 import torch
 from hypothesis.errors import UnsatisfiedAssumption
@@ -263,3 +266,28 @@ def test_a_scratch_from_inference_mode_fails_outside() -> None:
 def test_a_matching_buffer_without_rows_is_guarded_too() -> None:
     empty = call(0, 3, buffer=Matrix(0, 3, "bfloat16"))
     assert violated(lambda x, b, v: b, empty) == {"COPY-DTYPE-GUARD"}
+
+
+@pytest.mark.parametrize(
+    ("change", "mode"),
+    [
+        (lambda: torch.set_grad_enabled(False), "plain"),
+        (lambda: torch.set_default_dtype(torch.float64), "plain"),
+        (lambda: torch.rand(1), "plain"),
+        (lambda: torch.use_deterministic_algorithms(True), "plain"),
+        (lambda: warnings.warn("look", stacklevel=1), "plain"),
+        (lambda: torch.set_default_device("meta"), "no_grad"),
+        (random.random, "no_grad"),
+    ],
+)
+def test_changed_global_state_is_seen_and_put_back(change, mode) -> None:
+    def copy(x, b, v):
+        result = right(x, b, v)
+        change()
+        return result
+
+    assert violated(copy, call(mode=mode)) == {"COPY-MODES"}
+    assert torch.is_grad_enabled()
+    assert torch.get_default_dtype() == torch.float32
+    assert torch.get_default_device().type == "cpu"
+    assert not torch.are_deterministic_algorithms_enabled()

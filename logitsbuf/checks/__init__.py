@@ -38,24 +38,34 @@ CHECKS: MappingProxyType[str, Check] = MappingProxyType(
 """COPY-SELF has no check of its own: it is what the others find where the logits are the buffer
 (see :mod:`logitsbuf.blame`)."""
 
-_AFTER_A_RAISE = frozenset(
-    {
-        "COPY-TOTAL",
-        "COPY-LAYOUT",
-        "COPY-UNTOUCHED",
-        "COPY-IN-BOUNDS",
-        "COPY-INPUT",
-        "COPY-DTYPE-GUARD",
-    }
+_Checks = tuple[tuple[str, Check], ...]
+
+
+def _named(*names: str) -> _Checks:
+    return tuple((name, CHECKS[name]) for name in names)
+
+
+_ALL: _Checks = tuple(CHECKS.items())
+_NO_TENSOR = _named("COPY-TOTAL")
+_AFTER_A_RAISE = _named(
+    "COPY-TOTAL",
+    "COPY-LAYOUT",
+    "COPY-UNTOUCHED",
+    "COPY-IN-BOUNDS",
+    "COPY-INPUT",
+    "COPY-DTYPE-GUARD",
 )
+_RECORDED = tuple(item for item in _ALL if item[0].startswith("COST-"))
 
 
-def in_order(observation: Observation) -> frozenset[str]:
+def in_order(observation: Observation, *, recorded: bool) -> _Checks:
     """The judging order: what is no tensor violates COPY-TOTAL and nothing else, and after a raise
-    only memory is judged."""
+    only memory is judged. A recorder may disturb an implementation: only costs are judged then."""
+    if recorded:
+        return _RECORDED
     if observation.output is not None and not observation.output.is_tensor:
-        return frozenset({"COPY-TOTAL"})
-    return _AFTER_A_RAISE if observation.raised else frozenset(CHECKS)
+        return _NO_TENSOR
+    return _AFTER_A_RAISE if observation.raised else _ALL
 
 
 __all__ = ["CHECKS", "HELD", "Check", "Fault", "Outcome", "in_order"]
