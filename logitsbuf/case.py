@@ -31,7 +31,6 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 Expectation = Literal["buffer", "fallback", "refusal"]
 
 PLACES = ("first", "last", "middle", "last_column", "last_row", "all")
-LAYOUT_KINDS: tuple[LayoutKind, ...] = get_args(LayoutKind)
 POISONS: tuple[Poison, ...] = get_args(Poison)
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 
 from logitsbuf.errors import UsageError
@@ -12,6 +14,8 @@ def resolve_device(text: str | None) -> torch.device:
 
     UsageError for anything else, and for a CUDA device that does not exist.
     """
+    # Ask the driver's library: the other way brings CUDA up, and no replay could fork after that.
+    os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
     if text is None:
         return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
     kind, colon, index = text.partition(":")

@@ -21,11 +21,6 @@ def header(request: Request, implementation: Implementation, device: torch.devic
         f"implementation: {request.implementation} ({implementation.qualified_name})",
         *([f"promises: {', '.join(promises)}"] if promises else []),
         ", ".join(f"{name} {version}" for name, version in versions.items()),
-        f"device: {_device_text(device)}, seed: {seed}",
+        # Not the device's name: asking for it would bring CUDA up, and then no process can fork.
+        f"device: {device}, seed: {seed}",
     ]
-
-
-def _device_text(device: torch.device) -> str:
-    if device.type != "cuda":
-        return str(device)
-    return f"{device} ({torch.cuda.get_device_name(device)})"
