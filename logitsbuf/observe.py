@@ -24,8 +24,8 @@ from logitsbuf.arena import Arguments, build
 from logitsbuf.case import Call, Case
 from logitsbuf.errors import HarnessError
 from logitsbuf.modes import State, entered
-from logitsbuf.observation import Costs, Observation, Raised
-from logitsbuf.readout import is_dense, memory, output, qualified_name, result_bytes
+from logitsbuf.observation import Costs, Observation, Output, Raised
+from logitsbuf.readout import memory, output, plain, qualified_name, result_bytes
 from logitsbuf.recorder import Recorder
 
 RECORDED = frozenset({"cost"})
@@ -75,12 +75,14 @@ class _Session:
         before, others = _raw(arguments), self._elsewhere(arguments)
         attempt = _attempt(self._copy, call, arguments, self._case.scenario in RECORDED)
         after = _raw(arguments)
-        changed = [name for name, raw in self._elsewhere(arguments).items() if raw != others[name]]
+        now = self._elsewhere(arguments).items()
+        changed = [name for name, raw in now if raw != others.get(name, raw)]
         facts = _facts(call, arguments, before, after, attempt)
         self._facts.append(facts | {"elsewhere": tuple(changed) if index else None})
         self._arguments[index] = arguments
-        if facts["expects"] == "fallback" and is_dense(attempt.result):
-            self._results[index] = attempt.result
+        seen: Output | None = facts["output"]
+        if facts["expects"] == "fallback" and seen is not None and seen.extent is not None:
+            self._results[index] = plain(attempt.result)
 
     def _elsewhere(self, now: Arguments) -> dict[str, bytes]:
         """Bytes that a call with these arguments must not change: other tensors, older results."""

@@ -69,19 +69,24 @@ def _bits(result: t.Tensor, device: torch.device) -> t.Tensor | None:
     return t.copy_(owned, t.view(t.contiguous(plain), t.INTEGERS[32]))
 
 
-def result_bytes(result: t.Tensor) -> bytes:
-    """The elements of a dense tensor of any dtype, read where they lie."""
+def plain(result: t.Tensor) -> t.Tensor:
+    """A tensor of no subclass over the same memory."""
     with torch._C.DisableTorchFunctionSubclass():
-        plain = t.contiguous(t.resolve_neg(t.detach(result)))
-        if plain.device.type == "meta" or not plain.numel():
-            return b""
-        return t.raw_bytes(t.view(t.view(plain, (-1,)), torch.uint8))
+        return t.detach(result).as_subclass(t.Tensor)
+
+
+def result_bytes(result: t.Tensor) -> bytes:
+    """The elements of a plain tensor of any dtype, read where they lie."""
+    contiguous = t.contiguous(t.resolve_neg(result))
+    return t.raw_bytes(t.view(t.view(contiguous, (-1,)), torch.uint8))
 
 
 def _extent(result: t.Tensor) -> tuple[int, int] | None:
     if not result.numel() or result.device.type == "meta":
         return None
     start = t.data_ptr(result)
+    if start == 0:
+        return None  # zeros that torch has not laid out anywhere
     sizes = zip(result.shape, result.stride(), strict=True)
     span = sum((size - 1) * stride for size, stride in sizes) + 1
     return start, start + span * result.element_size()

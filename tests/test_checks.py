@@ -291,3 +291,13 @@ def test_changed_global_state_is_seen_and_put_back(change, mode) -> None:
     assert torch.get_default_dtype() == torch.float32
     assert torch.get_default_device().type == "cpu"
     assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_results_without_memory_do_not_disturb_what_follows() -> None:
+    def copy(x, *_):
+        return torch._efficientzerotensor(x.shape)
+
+    assert "COPY-VALUES" in violated(copy, call(), call(seed=1), call(seed=2))
+    assert "COPY-VALUES" in violated(
+        lambda x, *_: torch.zeros(x.shape).as_subclass(Evil), call(), call(seed=1)
+    )
