@@ -33,6 +33,11 @@ def entered(mode: Mode, device: torch.device) -> AbstractContextManager[Any]:
     return torch.device("meta") if mode == "default_device_meta" else nullcontext()
 
 
+def default_device() -> torch.device:
+    """Where a tensor lands by itself. (torch 2.8's own getter fails once the device was reset.)"""
+    return t.empty(0).device
+
+
 @contextmanager
 def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
     before = t.default_dtype()
@@ -81,7 +86,7 @@ class State:
         )
         if not self._thorough:
             return quick
-        return (*quick, torch.get_default_device(), random.getstate())
+        return (*quick, default_device(), random.getstate())
 
     def _device_random_state(self) -> bytes:
         return t.raw_bytes(torch.cuda.get_rng_state(self._device))

@@ -27,6 +27,7 @@ from logitsbuf.errors import HarnessError, UsageError
 from logitsbuf.implementation import Implementation
 from logitsbuf.judge import Found, Key, judge, promoted
 from logitsbuf.memory import Memory
+from logitsbuf.modes import default_device
 from logitsbuf.pristine import First, Pristine, prepare_process
 from logitsbuf.scenarios import SCENARIOS, Scenario
 from logitsbuf.verdict import Finding, Record
@@ -230,7 +231,7 @@ def _settings(examples: int) -> settings:
 def _surroundings() -> Iterator[None]:
     """The global state that a run needs, put back afterwards."""
     threads, always = torch.get_num_threads(), torch.is_warn_always_enabled()
-    device = torch.get_default_device()
+    device = default_device()
     prepare_process()
     try:
         with interrupt.watching():
