@@ -52,7 +52,7 @@ def check(
     implementation: Callable[..., Any] | str | object,
     *,
     device: str | None = None,
-    max_examples: int = 60,
+    max_examples: int = 40,
     seed: int | None = None,
     only: tuple[str, ...] = (),
     scenarios: tuple[str, ...] = (),

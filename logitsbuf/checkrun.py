@@ -116,6 +116,7 @@ def _environment(folder: str) -> dict[str, str]:
     environment = {k: v for k, v in os.environ.items() if k not in foreign}
     path = os.pathsep.join(filter(None, (os.getcwd(), os.environ.get("PYTHONPATH"))))
     own = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "LOGITSBUF_JOURNAL": folder, "PYTHONPATH": path}
+    own["PYTHONWARNINGS"] = "ignore:Failed to initialize NumPy:UserWarning"
     own["HYPOTHESIS_STORAGE_DIRECTORY"] = str(cache_folder() / "hypothesis")
     return environment | own
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 
 from logitsbuf import __version__
@@ -22,6 +23,8 @@ EXIT_CODES = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code says whose fault it is."""
     parsed = _parser().parse_args(arguments)
+    # torch says so once per process when numpy is not installed; nothing here uses numpy.
+    warnings.filterwarnings("ignore", "Failed to initialize NumPy")
     try:
         if not __debug__:
             raise UsageError("python -O removes asserts; run without it")

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import torch
@@ -30,6 +31,8 @@ from logitsbuf.recorder import Recorder
 
 RECORDED = frozenset({"cost"})
 """Scenarios whose calls are recorded operator by operator."""
+
+_ENOUGH = 100  # full collections in one process
 
 CopyFunction = Callable[..., Any]
 
@@ -112,9 +115,18 @@ class _Session:
         """Free everything that the harness holds; the observations, with what is still there."""
         self._free()
         if any(not reference.expired() for _, reference in self._watched):
-            gc.collect()  # only now: an exception's traceback may be a cycle
+            _collect()  # only now: an exception's traceback may be a cycle
         kept = tuple(dict.fromkeys(name for name, ref in self._watched if not ref.expired()))
         return tuple(Observation(**facts, kept=kept) for facts in self._facts)
+
+
+_full_collections = count()
+
+
+def _collect() -> None:
+    """Collect what the call left in cycles. Of an implementation that keeps something every time,
+    a hundred full collections are enough: its garbage is young."""
+    gc.collect(2 if next(_full_collections) < _ENOUGH else 0)
 
 
 def _reference(tensor: t.Tensor) -> Any:

@@ -31,7 +31,9 @@ Fails = Callable[[Case], bool]
 SIMPLEST_DTYPES = ("float32", "bfloat16", "float16", "float64", "float8_e5m2", "float8_e4m3fn")
 """From the plainest to the oddest; a buffer that is no float32 is bfloat16 where that will do."""
 
-FILLER = Call(Matrix(1, 1), 1, freed=True)
+_ALL_ALIVE = 50  # calls; watching the tensors of more than that takes longer than the calls
+
+FILLER = Call(Matrix(1, 1), 1)
 """The plainest call: what stands for a call of which only the number matters."""
 
 
@@ -106,13 +108,16 @@ def _plainer(case: Case) -> Iterator[Case]:
 def _plainer_sequences(case: Case) -> Iterator[Case]:
     last = replace(case.calls[-1], logits_of=None, buffer_of=None)
     count = len(case.calls)
-    for earlier in (FILLER, last):
+    if count <= _ALL_ALIVE:
+        yield replace(case, calls=tuple(replace(call, freed=False) for call in case.calls))
+    filler = replace(FILLER, freed=count > _ALL_ALIVE)
+    for earlier in (filler, last):
         calls = (*(earlier,) * (count - 1), case.calls[-1])
         if _cost(calls) < _cost(case.calls):
             yield replace(case, calls=calls)
     for index in range(count - 1):
-        if case.calls[index] != FILLER:
-            yield _with_call(case, index, FILLER)
+        if case.calls[index] != filler:
+            yield _with_call(case, index, filler)
 
 
 def _cost(calls: tuple[Call, ...]) -> int:
