@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from logitsbuf.contract import Contract
 from logitsbuf.devices import resolve_device
 from logitsbuf.errors import UsageError
-from logitsbuf.implementation import Implementation
 from logitsbuf.report.text import findings_text
-from logitsbuf.resolve import from_object, resolve
+from logitsbuf.resolve import as_implementation
 from logitsbuf.run import Options, Runner, scenarios_for
 from logitsbuf.spec import BY_ID
 from logitsbuf.verdict import Finding, Record, Row, conforms, table
@@ -73,16 +72,11 @@ def check(
     if unknown := set(only) - set(BY_ID):
         raise UsageError(f"unknown invariants {sorted(unknown)}; expected some of {list(BY_ID)}")
     where = resolve_device(device)
-    target = _implementation(implementation, str(where), contract)
+    target = as_implementation(implementation, str(where))
+    if contract is not None:
+        target = replace(target, contract=contract)
     options = Options(max_examples=max_examples, seed=seed, only=frozenset(only))
     with Runner(target, where, options) as runner:
         records = tuple(runner.run(scenario) for scenario in scenarios_for(scenarios))
     rows = table(records, options.only)
     return Report(implementation=target.spec, records=records, rows=rows, strict=strict)
-
-
-def _implementation(target: Any, device: str, contract: Contract | None) -> Implementation:
-    found = resolve(target, device) if isinstance(target, str) else from_object(target, None)
-    if contract is None:
-        return found
-    return Implementation(**{**vars(found), "contract": contract})

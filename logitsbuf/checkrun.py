@@ -16,6 +16,7 @@ from pathlib import Path
 
 from logitsbuf.case import Case
 from logitsbuf.caseformat import from_json
+from logitsbuf.engines.fetch import cache_directory
 from logitsbuf.errors import HarnessError, UsageError
 from logitsbuf.options import Request
 from logitsbuf.verdict import Record
@@ -81,7 +82,6 @@ def _command(request: Request, workers: str | None, select: str | None) -> list[
         "--max-examples": request.max_examples,
         "--seed": request.seed,
         "--only": ",".join(request.only) or None,
-        "--repro-dir": request.repro_dir,
         "-n": workers,
         "-k": select,
     }
@@ -117,15 +117,8 @@ def _environment(folder: str) -> dict[str, str]:
     path = os.pathsep.join(filter(None, (os.getcwd(), os.environ.get("PYTHONPATH"))))
     own = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "LOGITSBUF_JOURNAL": folder, "PYTHONPATH": path}
     own["PYTHONWARNINGS"] = "ignore:Failed to initialize NumPy:UserWarning"
-    own["HYPOTHESIS_STORAGE_DIRECTORY"] = str(cache_folder() / "hypothesis")
+    own["HYPOTHESIS_STORAGE_DIRECTORY"] = str(cache_directory() / "hypothesis")
     return environment | own
-
-
-def cache_folder() -> Path:
-    """Where wheels and examples are kept."""
-    from logitsbuf.engines.fetch import cache_directory
-
-    return cache_directory()
 
 
 def read_journal(folder: Path) -> Journal:

@@ -29,7 +29,7 @@ TRIES = 5
 
 _PURE = "COPY-PURE"
 _SEE_PURE = "only after earlier calls: see COPY-PURE"
-_CRASH: Key = ("COPY-TOTAL", "MUST")
+_CRASH = Crashed("").found.key
 
 
 class Settler:
@@ -56,15 +56,8 @@ class Settler:
 
     def settle_crash(self, case: Case, how: str) -> list[Finding]:
         """The finding for a case that ended its process."""
-        found = Found(
-            invariant=_CRASH[0],
-            level=_CRASH[1],
-            call=0,
-            expected="a tensor",
-            observed=how,
-            cause=_CRASH[0],
-        )
-        small = self._reduced(case, _CRASH)
+        found = Crashed(how).found
+        small = self._reduced(case, found.key)
         if small is None:
             note = "the process did not end again when the case was replayed alone"
             return [_finding(case.scenario, case, found, "unstable", note)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from logitsbuf.case import Call, Case, Layout, Matrix, single
-from logitsbuf.checks import HELD, Fault, in_order
+from logitsbuf.checks import Fault, in_order
 from logitsbuf.contract import Contract
 from logitsbuf.implementation import Implementation
 from logitsbuf.observation import Observation
@@ -160,6 +160,3 @@ def _renamed(name: str, fault: Fault, call: Call) -> Fault:
     if call.sharing != "separate":
         where = "logits that are the buffer"
     return replace(fault, expected=f"{fault.expected} ({name}, under {where})", cause=name)
-
-
-__all__ = ["HELD", "Found", "Judgement", "judge", "level_of", "situation_of"]

@@ -40,6 +40,18 @@ class Crashed:
 
     how: str
 
+    @property
+    def found(self) -> Found:
+        """What a crash violates."""
+        return Found(
+            invariant="COPY-TOTAL",
+            level="MUST",
+            call=0,
+            expected="a tensor",
+            observed=self.how,
+            cause="COPY-TOTAL",
+        )
+
 
 @dataclass(frozen=True)
 class First:

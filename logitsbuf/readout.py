@@ -31,6 +31,7 @@ def memory(block: Block, before: bytes, after: bytes) -> Memory:
 
 
 def is_dense(result: Any) -> bool:
+    """Whether a result is what the contract calls a tensor."""
     # Not isinstance: it believes an object's own __class__.
     return issubclass(type(result), t.Tensor) and result.layout == torch.strided
 

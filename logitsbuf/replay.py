@@ -15,7 +15,7 @@ from logitsbuf.errors import UsageError
 from logitsbuf.judge import Found
 from logitsbuf.options import Request
 from logitsbuf.pristine import Crashed, First, Pristine
-from logitsbuf.resolve import from_object, resolve
+from logitsbuf.resolve import as_implementation
 from logitsbuf.scenarios import SCENARIOS
 from logitsbuf.spec import BY_ID
 
@@ -35,24 +35,12 @@ def _found(implementation: Any, case: Case, device: str | None) -> tuple[Found, 
     if case.scenario not in SCENARIOS:
         raise UsageError(f"scenario {case.scenario!r}; expected one of {', '.join(SCENARIOS)}")
     where = resolve_device(device)
-    by_name = isinstance(implementation, str)
-    target = resolve(implementation, str(where)) if by_name else from_object(implementation, None)
+    target = as_implementation(implementation, str(where))
     with Pristine(target, where) as pristine:
         answer = pristine.replay((case,), None)
     if isinstance(answer, Crashed):
-        return (_crash(answer),)
+        return (Crashed(f"{answer.how} during the calls").found,)
     return answer.found if isinstance(answer, First) else ()
-
-
-def _crash(crashed: Crashed) -> Found:
-    return Found(
-        invariant="COPY-TOTAL",
-        level="MUST",
-        call=0,
-        expected="a tensor",
-        observed=f"{crashed.how} during the calls",
-        cause="COPY-TOTAL",
-    )
 
 
 def print_replay(request: Request, text: str) -> int:

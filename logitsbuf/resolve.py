@@ -32,6 +32,11 @@ def resolve(spec: str, device: str = "cpu") -> Implementation:
     return from_object(_attribute(_module(module, spec), attribute, spec), spec)
 
 
+def as_implementation(target: Any, device: str) -> Implementation:
+    """What a caller of logitsbuf's functions hands over: a text that names it, or the thing."""
+    return resolve(target, device) if isinstance(target, str) else from_object(target, None)
+
+
 def from_object(target: Any, spec: str | None) -> Implementation:
     """A function, or an object with ``copy_logits_to_buffer`` and perhaps ``contract``."""
     copy = getattr(target, "copy_logits_to_buffer", target)

@@ -103,7 +103,7 @@ def _origin(o: Observation, got: t.Tensor, expected: t.Tensor) -> str:
     cells = (expected == got).nonzero()
     if len(cells) == 1:
         return f", which belongs at {cells[0].tolist()}"
-    before = o.buffer.before[: 4 * (o.buffer is not None)] if o.buffer else b""
+    before = o.buffer.before[:4] if o.buffer else b""  # poison, as every byte of the storage
     stale = before == (int(got.item()) & 0xFFFFFFFF).to_bytes(4, "little") and o.call.matches
     return ", what the buffer held before" if stale else ""
 
